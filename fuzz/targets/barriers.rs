@@ -19,12 +19,25 @@ unsafe extern "C" {
     fn hsa_iterate_agents(visit: Visit, data: *mut c_void) -> u32;
     fn hsa_agent_get_info(agent: u64, attribute: u32, value: *mut c_void) -> u32;
     fn hsa_queue_create(
-        agent: u64, size: u32, kind: u32, callback: Option<OnError>, data: *mut c_void, private: u32, group: u32, queue: *mut u64,
+        agent: u64,
+        size: u32,
+        kind: u32,
+        callback: Option<OnError>,
+        data: *mut c_void,
+        private: u32,
+        group: u32,
+        queue: *mut u64,
     ) -> u32;
     fn hsa_queue_destroy(queue: u64) -> u32;
     fn hsa_queue_add_write_index_relaxed(queue: u64, value: u64) -> u64;
     fn hsa_queue_load_read_index_relaxed(queue: u64) -> u64;
-    fn hsa_amd_pointer_info(address: u64, info: *mut u64, allocate: *const c_void, count: *mut u32, agents: *const c_void) -> u32;
+    fn hsa_amd_pointer_info(
+        address: u64,
+        info: *mut u64,
+        allocate: *const c_void,
+        count: *mut u32,
+        agents: *const c_void,
+    ) -> u32;
     fn hsa_signal_create(value: i64, count: u32, agents: *const u64, signal: *mut u64) -> u32;
     fn hsa_signal_destroy(signal: u64) -> u32;
     fn hsa_signal_store_relaxed(signal: u64, value: i64);
@@ -67,7 +80,11 @@ static SETUP: LazyLock<Setup> = LazyLock::new(|| {
             assert_eq!(hsa_signal_create(1, 0, std::ptr::null(), &mut signal), 0);
             signal
         };
-        let setup = Setup { card, signals: [(); 4].map(|()| signal()), ended: signal() };
+        let setup = Setup {
+            card,
+            signals: [(); 4].map(|()| signal()),
+            ended: signal(),
+        };
         assert_eq!(hsa_signal_destroy(setup.ended), 0);
         setup
     }
@@ -95,7 +112,11 @@ impl Setup {
 
     /// Writes a packet, its header last.
     fn write(&self, at: u64, part: &[u8; PART]) {
-        let number = part.iter().rev().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let number = part
+            .iter()
+            .rev()
+            .take(8)
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         for index in 0..6 {
             let value = self.handle(part[1 + index], number.rotate_left(8 * index as u32));
             // A kernel object where a dispatch has one, which is a handle of no kernel.
@@ -124,7 +145,13 @@ fn is_allocated(address: u64) -> bool {
     let mut info = [56_u64, 0, 0, 0, 0, 0, 0];
     // SAFETY: the structure is as long as it says; nothing else is asked for.
     let status = unsafe {
-        hsa_amd_pointer_info(address, info.as_mut_ptr(), std::ptr::null(), std::ptr::null_mut(), std::ptr::null())
+        hsa_amd_pointer_info(
+            address,
+            info.as_mut_ptr(),
+            std::ptr::null(),
+            std::ptr::null_mut(),
+            std::ptr::null(),
+        )
     };
     assert_eq!(status, 0);
     info[0] >> 32 == 1
@@ -141,20 +168,37 @@ fuzz_target!(|input: &[u8]| {
     // SAFETY: the queue is this function's.
     unsafe {
         let mut queue = 0;
-        let status = hsa_queue_create(setup.card, PACKETS as u32, 0, Some(told), std::ptr::null_mut(), 0, 0, &mut queue);
+        let status = hsa_queue_create(
+            setup.card,
+            PACKETS as u32,
+            0,
+            Some(told),
+            std::ptr::null_mut(),
+            0,
+            0,
+            &mut queue,
+        );
         assert_eq!(status, 0, "a queue");
         let (ring, doorbell) = (qword(queue + 8).load(SeqCst), qword(queue + 16).load(SeqCst));
-        setup.signals.iter().for_each(|signal| hsa_signal_store_relaxed(*signal, 1));
+        setup
+            .signals
+            .iter()
+            .for_each(|signal| hsa_signal_store_relaxed(*signal, 1));
         for part in &parts {
             let index = hsa_queue_add_write_index_relaxed(queue, 1);
             setup.write(ring + PACKET * (index % PACKETS), part);
             hsa_signal_store_relaxed(doorbell, index as i64);
         }
-        setup.signals.iter().for_each(|signal| hsa_signal_store_relaxed(*signal, 0));
+        setup
+            .signals
+            .iter()
+            .for_each(|signal| hsa_signal_store_relaxed(*signal, 0));
         // The queue waits at a header of type 1, which says that the packet is not complete, and for a value that no signal gets. So the
         // test waits for 300 us at most.
         let start = Instant::now();
-        while hsa_queue_load_read_index_relaxed(queue) < parts.len() as u64 && start.elapsed() < Duration::from_micros(300) {
+        while hsa_queue_load_read_index_relaxed(queue) < parts.len() as u64
+            && start.elapsed() < Duration::from_micros(300)
+        {
             std::hint::spin_loop();
         }
         assert!(is_allocated(queue));

@@ -23,8 +23,16 @@ unsafe extern "C" {
     fn __hipRegisterFatBinary(wrapper: *const Wrapper) -> usize;
     fn __hipUnregisterFatBinary(binary: usize);
     fn __hipRegisterFunction(
-        binary: usize, host: *const c_void, name: *const c_char, device_name: *const c_char, limit: u32, thread: *const c_void,
-        block_id: *const c_void, block: *const c_void, grid: *const c_void, warp: *const c_int,
+        binary: usize,
+        host: *const c_void,
+        name: *const c_char,
+        device_name: *const c_char,
+        limit: u32,
+        thread: *const c_void,
+        block_id: *const c_void,
+        block: *const c_void,
+        grid: *const c_void,
+        warp: *const c_int,
     );
     fn hipGetFuncBySymbol(function: *mut usize, symbol: *const c_void) -> u32;
     fn hipModuleLoadData(module: *mut usize, file: *const c_void) -> u32;
@@ -42,7 +50,8 @@ static MEMORY: LazyLock<usize> = LazyLock::new(|| {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel picks addresses that nobody uses, and the last page is nobody's either.
     unsafe {
-        let start = mmap_anonymous(std::ptr::null_mut(), ROOM + PAGE, protection, MapFlags::PRIVATE).expect("memory");
+        let start =
+            mmap_anonymous(std::ptr::null_mut(), ROOM + PAGE, protection, MapFlags::PRIVATE).expect("memory");
         mprotect(start.byte_add(ROOM), PAGE, MprotectFlags::empty()).expect("a page that nobody reads");
         start.addr()
     }
@@ -68,15 +77,35 @@ fuzz_target!(|input: &[u8]| {
     // SAFETY: the bytes before the page that cannot be read are this function's, and a file lies there that its headers say the length of.
     unsafe {
         std::ptr::copy_nonoverlapping(input.as_ptr(), file, input.len());
-        let wrapper = Wrapper { magic: MAGIC, version: 1, binary: file.cast(), unused: std::ptr::null() };
+        let wrapper = Wrapper {
+            magic: MAGIC,
+            version: 1,
+            binary: file.cast(),
+            unused: std::ptr::null(),
+        };
         let binary = __hipRegisterFatBinary(&wrapper);
         let (stub, name, none) = (MEMORY.wrapping_add(1), c"fill".as_ptr(), std::ptr::null());
         let stub = std::ptr::without_provenance(stub);
-        __hipRegisterFunction(binary, stub, name, name, 0, none, none, none, none, std::ptr::null());
+        __hipRegisterFunction(
+            binary,
+            stub,
+            name,
+            name,
+            0,
+            none,
+            none,
+            none,
+            none,
+            std::ptr::null(),
+        );
         let mut function = 0;
         hipGetFuncBySymbol(&mut function, stub);
         __hipUnregisterFatBinary(binary);
-        assert_ne!(hipGetFuncBySymbol(&mut function, stub), 0, "its fat binary is gone");
+        assert_ne!(
+            hipGetFuncBySymbol(&mut function, stub),
+            0,
+            "its fat binary is gone"
+        );
         let mut module = 0;
         if hipModuleLoadData(&mut module, file.cast()) == 0 {
             hipModuleGetFunction(&mut function, module, name);

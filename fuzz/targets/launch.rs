@@ -36,12 +36,20 @@ static SETUP: LazyLock<Setup> = LazyLock::new(|| {
     let executable = loader.executable();
     loader.add(executable, loaded).expect("a place");
     drop(loader);
-    Setup { runtime, kernel, packet, arguments, memory }
+    Setup {
+        runtime,
+        kernel,
+        packet,
+        arguments,
+        memory,
+    }
 });
 
 /// Puts bytes into memory that kernels see.
 fn put(address: u64, bytes: &[u8]) {
-    let words = host::arena().and_then(|arena| arena.words(address, bytes.len() as u64)).expect("allocated");
+    let words = host::arena()
+        .and_then(|arena| arena.words(address, bytes.len() as u64))
+        .expect("allocated");
     for (word, bytes) in words.iter().zip(bytes.chunks(4)) {
         let mut value = [0; 4];
         value[..bytes.len()].copy_from_slice(bytes);
@@ -52,7 +60,10 @@ fn put(address: u64, bytes: &[u8]) {
 impl Setup {
     /// Launches a kernel with arguments that are numbers or addresses of memory.
     fn run(&self, packet: &[u8; PACKET], arguments: &[u8]) {
-        put(self.arguments, &arguments[..arguments.len().min(ARGUMENTS as usize)]);
+        put(
+            self.arguments,
+            &arguments[..arguments.len().min(ARGUMENTS as usize)],
+        );
         put(self.packet, packet);
         // What it answers is its own business, as long as it answers.
         let _ = launch::packet(self.runtime, self.packet);
@@ -77,7 +88,14 @@ impl Setup {
         let (fields, arguments) = input.split_at(input.len().min(PACKET));
         let mut packet = right;
         packet[..fields.len()].copy_from_slice(fields);
-        for (bit, range) in [(1, 0..4), (2, 4..12), (3, 12..24), (4, 24..32), (5, 32..40), (6, 40..48)] {
+        for (bit, range) in [
+            (1, 0..4),
+            (2, 4..12),
+            (3, 12..24),
+            (4, 24..32),
+            (5, 32..40),
+            (6, 40..48),
+        ] {
             if kept >> bit & 1 == 1 {
                 packet[range.clone()].copy_from_slice(&right[range]);
             }
@@ -89,21 +107,32 @@ impl Setup {
 
     /// Any code object, and every kernel of what is one.
     fn any_object(&self, file: &[u8]) {
-        let Ok(loaded) = loader::load(self.runtime, 0, (0, file)) else { return };
+        let Ok(loaded) = loader::load(self.runtime, 0, (0, file)) else {
+            return;
+        };
         let base = loaded.placement.base();
-        let kernels: Vec<u64> = loaded.code.kernels().map(|kernel| base + kernel.descriptor_offset).collect();
+        let kernels: Vec<u64> = loaded
+            .code
+            .kernels()
+            .map(|kernel| base + kernel.descriptor_offset)
+            .collect();
         let executable = {
             let mut loader = self.runtime.loader();
             let executable = loader.executable();
             loader.add(executable, loaded).expect("a place");
             executable
         };
-        let arguments: Vec<u8> = [self.memory, 7, self.memory, 100].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let arguments: Vec<u8> = [self.memory, 7, self.memory, 100]
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
         for kernel in kernels.into_iter().take(4) {
             self.run(&self.packet(kernel), &arguments);
         }
         let mut loader = self.runtime.loader();
-        loader.destroy(executable, &mut self.runtime.pools()).expect("it was loaded");
+        loader
+            .destroy(executable, &mut self.runtime.pools())
+            .expect("it was loaded");
     }
 }
 

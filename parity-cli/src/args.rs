@@ -28,7 +28,7 @@ pub(crate) use cases::{HowArgs, SelectArgs, SpecArgs};
 pub(crate) use fuzz::{FuzzArgs, FuzzFormat};
 pub(crate) use line::{completions, manual, word};
 pub(crate) use model::{ModelArgs, ModelFormat};
-pub(crate) use output::{ColorChoice, Format, OutputArgs};
+pub(crate) use output::{ColorChoice, OutputArgs, OutputFormat};
 pub(crate) use page::{PageArgs, PageFormat};
 pub(crate) use run::{ExplainArgs, GoldenArgs, GoldenCommand, RecordArgs, RunArgs, ShrinkArgs, VerifyArgs};
 pub(crate) use selftest::{SelftestArgs, SelftestFormat};

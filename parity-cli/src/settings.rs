@@ -12,7 +12,7 @@ use parity_run::{Column, Criteria, Selection, Settings, Which, names, quoted};
 use regex::Regex;
 
 use crate::{
-    args::{ColorChoice, Format, HowArgs, OutputArgs, SelectArgs, word},
+    args::{ColorChoice, HowArgs, OutputArgs, OutputFormat, SelectArgs, word},
     exit::{Exit, Failure},
     output::{Form, Sink},
     size,
@@ -138,13 +138,13 @@ pub(crate) fn sink(args: OutputArgs) -> Sink {
         ColorChoice::Never => false,
     };
     let form = match args.format {
-        Format::Text => Form::Text(args.width, color),
-        Format::Json => Form::Json,
-        Format::Markdown => Form::Markdown,
-        Format::Csv => Form::Csv,
-        Format::Junit => Form::Junit,
-        Format::Html => Form::Html,
-        Format::Github => Form::Github,
+        OutputFormat::Text => Form::Text(args.width, color),
+        OutputFormat::Json => Form::Json,
+        OutputFormat::Markdown => Form::Markdown,
+        OutputFormat::Csv => Form::Csv,
+        OutputFormat::Junit => Form::Junit,
+        OutputFormat::Html => Form::Html,
+        OutputFormat::Github => Form::Github,
     };
     Sink {
         form,

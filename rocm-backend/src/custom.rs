@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::hip::context::Context;
-use crate::hip::module::Module as Loaded;
+use crate::hip::module::LoadedModule;
 use crate::{Device, DriverKind, Error, Result};
 use image::{Image, Signature};
 
@@ -21,10 +21,10 @@ pub use launch::{Arg, Dims, Launch};
 /// A code object on a device, HIP's module: kernels of the caller's, by name. Clones share it; it is unloaded when the
 /// last is gone and its kernels have run.
 #[derive(Clone)]
-pub struct Module(Arc<Owned>);
+pub struct Module(Arc<OwnedModule>);
 
-struct Owned {
-    loaded: Arc<Loaded>,
+struct OwnedModule {
+    loaded: Arc<LoadedModule>,
     kernels: BTreeMap<String, Arc<Signature>>,
     device: Device,
 }
@@ -49,8 +49,8 @@ impl Device {
         }
         let context = self.context();
         context.bind()?;
-        let loaded = Loaded::load(context.raw_ordinal(), code_object)?;
-        Ok(Module(Arc::new(Owned {
+        let loaded = LoadedModule::load(context.raw_ordinal(), code_object)?;
+        Ok(Module(Arc::new(OwnedModule {
             loaded: Arc::new(loaded),
             kernels: image.kernels,
             device: self.clone(),
@@ -107,7 +107,7 @@ impl Module {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedModule {
     fn drop(&mut self) {
         // A queued kernel's code must not go away. Whoever waits for its results is told of a failure.
         let _ = self.device.synchronize();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::generator::Generator;
+use crate::generator::BlockCounter;
 use crate::hip::context::Context;
 use crate::hip::query;
 use crate::{Buffer, DriverInfo, DynBuffer, Element, Error, Event, Graph, Result, driver};
@@ -254,7 +254,7 @@ impl Device {
 
     /// Starts the device's random numbers anew: after one seed the same draws make the same numbers.
     pub fn set_seed(&self, seed: u64) {
-        *self.0.generator() = Generator::new(seed);
+        *self.0.generator() = BlockCounter::new(seed);
     }
 
     /// The seed that was set last; until then that of a new device, 299792458.

@@ -6,14 +6,14 @@ const DEFAULT_SEED: u64 = 299_792_458;
 
 /// A place in the sequence of counter blocks that belongs to a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Generator {
+pub(crate) struct BlockCounter {
     seed: u64,
     next_block: u64,
 }
 
-impl Generator {
-    pub(crate) fn new(seed: u64) -> Generator {
-        Generator { seed, next_block: 0 }
+impl BlockCounter {
+    pub(crate) fn new(seed: u64) -> BlockCounter {
+        BlockCounter { seed, next_block: 0 }
     }
 
     pub(crate) fn seed(&self) -> u64 {
@@ -29,9 +29,9 @@ impl Generator {
     }
 }
 
-impl Default for Generator {
-    fn default() -> Generator {
-        Generator::new(DEFAULT_SEED)
+impl Default for BlockCounter {
+    fn default() -> BlockCounter {
+        BlockCounter::new(DEFAULT_SEED)
     }
 }
 
@@ -41,11 +41,11 @@ mod tests {
 
     #[test]
     fn blocks_are_given_out_once_and_again_after_a_new_generator() {
-        let mut generator = Generator::new(7);
+        let mut generator = BlockCounter::new(7);
         assert_eq!(
             [3, 0, 2, 1].map(|blocks| generator.take(blocks)),
             [(7, 0), (7, 3), (7, 3), (7, 5)]
         );
-        assert_eq!(Generator::new(7).take(1), (7, 0));
+        assert_eq!(BlockCounter::new(7).take(1), (7, 0));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::hip::context::Context;
-use crate::hip::module::{LoadedKernel, Module};
+use crate::hip::module::{LoadedKernel, LoadedModule};
 use crate::kernel::Kernel;
 use crate::{DType, DriverKind, Error, Result, trace};
 
@@ -13,7 +13,7 @@ use crate::{DType, DriverKind, Error, Result, trace};
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 
 /// Kernels as they are built in: target, module (the kernel file's name), code object or PTX, compressed by zlib.
-pub(crate) type Modules = &'static [(&'static str, &'static str, &'static [u8])];
+pub(crate) type CodeObjects = &'static [(&'static str, &'static str, &'static [u8])];
 
 /// What build.rs compressed.
 pub(crate) fn inflated(module: &str, compressed: &[u8]) -> Result<Vec<u8>> {
@@ -50,24 +50,24 @@ pub(crate) fn named(
         .ok_or_else(unsupported)
 }
 
-fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
+fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<LoadedModule>> {
     context
         .modules()
         .get(name, || trace::loading(|| loaded(context, name)))
 }
 
-fn loaded(context: &Context, name: &'static str) -> Result<Module> {
+fn loaded(context: &Context, name: &'static str) -> Result<LoadedModule> {
     context.bind()?;
     let target = context.info().target();
     let ordinal = context.raw_ordinal();
     match replacement(target, name)? {
-        Some(code) => Module::load(ordinal, &code),
+        Some(code) => LoadedModule::load(ordinal, &code),
         None if context.info().driver().kind() == DriverKind::Nvidia => {
-            Module::load(ordinal, &ptx(target, name)?)
+            LoadedModule::load(ordinal, &ptx(target, name)?)
         }
         None => match code_object(CODE_OBJECTS, target, name) {
-            Ok(compressed) => Module::load(ordinal, &inflated(name, compressed)?),
-            Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?),
+            Ok(compressed) => LoadedModule::load(ordinal, &inflated(name, compressed)?),
+            Err(missing) => LoadedModule::load(ordinal, &compiled(context, name, missing)?),
         },
     }
 }
@@ -150,7 +150,7 @@ fn replacement_name(_: &Path, target: &str, module: &str) -> String {
 }
 
 /// The compressed code object of `module` for `target` in `objects`.
-fn code_object(objects: Modules, target: &str, module: &'static str) -> Result<&'static [u8]> {
+fn code_object(objects: CodeObjects, target: &str, module: &'static str) -> Result<&'static [u8]> {
     if let Some((_, _, code)) = objects
         .iter()
         .find(|(built, name, _)| *built == target && *name == module)
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_target_that_was_not_built_is_named_with_those_that_were() {
-        let objects: Modules = &[("gfx1100", "unary", b"a"), ("gfx942", "unary", b"b")];
+        let objects: CodeObjects = &[("gfx1100", "unary", b"a"), ("gfx942", "unary", b"b")];
         assert_eq!(code_object(objects, "gfx942", "unary").unwrap(), b"b");
         let text = code_object(objects, "gfx906", "unary").unwrap_err().to_string();
         assert!(

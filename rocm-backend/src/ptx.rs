@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::module::{Modules, inflated};
+use crate::module::{CodeObjects, inflated};
 use crate::{Error, Result};
 
 // `PTX_MODULES`, written by build.rs.
@@ -34,7 +34,7 @@ pub(crate) fn replacement_name(dir: &Path, target: &str, module: &str) -> Option
     names.into_iter().find(|name| dir.join(name).exists())
 }
 
-fn best(modules: Modules, target: &str, module: &'static str) -> Result<(&'static str, &'static [u8])> {
+fn best(modules: CodeObjects, target: &str, module: &'static str) -> Result<(&'static str, &'static [u8])> {
     let of_module = || modules.iter().filter(|(_, name, _)| *name == module);
     let most = capability(target).unwrap_or(0);
     let serving = of_module().filter(|(built, ..)| capability(built).is_some_and(|number| number <= most));
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn ptx_serves_its_gpu_and_later_ones() {
-        let modules: Modules = &[
+        let modules: CodeObjects = &[
             ("sm_80", "unary", b"a"),
             ("sm_90", "unary", b"b"),
             ("sm_90", "sort", b"c"),

@@ -51,7 +51,7 @@ pub struct ViewMut<'a> {
 pub(crate) struct Region<'a> {
     buffer: &'a DynBuffer,
     dims: &'a [usize],
-    strides: Sizes<'a>,
+    strides: ViewSizes<'a>,
     offset: usize,
     numel: usize,
 }
@@ -60,36 +60,36 @@ pub(crate) struct Region<'a> {
 #[derive(Debug)]
 pub(crate) struct RegionMut<'a> {
     pub(crate) buffer: &'a mut DynBuffer,
-    pub(crate) dims: Sizes<'a>,
-    pub(crate) strides: Sizes<'a>,
+    pub(crate) dims: ViewSizes<'a>,
+    pub(crate) strides: ViewSizes<'a>,
     pub(crate) offset: usize,
     pub(crate) numel: usize,
 }
 
 /// Sizes or strides: the caller's, or our own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Sizes<'a> {
+pub(crate) enum ViewSizes<'a> {
     Given(&'a [usize]),
     Own([usize; INLINE], usize),
 }
 
-impl Sizes<'_> {
+impl ViewSizes<'_> {
     pub(crate) fn as_slice(&self) -> &[usize] {
         match self {
-            Sizes::Given(sizes) => sizes,
-            Sizes::Own(sizes, count) => &sizes[..*count],
+            ViewSizes::Given(sizes) => sizes,
+            ViewSizes::Own(sizes, count) => &sizes[..*count],
         }
     }
 
     /// The strides of a contiguous tensor of `dims`, if there are few enough.
-    fn contiguous(dims: &[usize]) -> Option<Sizes<'static>> {
+    fn contiguous(dims: &[usize]) -> Option<ViewSizes<'static>> {
         let mut strides = [1_usize; INLINE];
         let own = strides.get_mut(..dims.len())?;
         // Where a stride cannot be counted, neither can the elements, and the check says so.
         for d in (1..dims.len()).rev() {
             own[d - 1] = own[d].saturating_mul(dims[d]);
         }
-        Some(Sizes::Own(strides, dims.len()))
+        Some(ViewSizes::Own(strides, dims.len()))
     }
 }
 
@@ -189,7 +189,7 @@ impl<'a> ViewMut<'a> {
         let ViewMut { buffer, offset, .. } = self;
         let mut all = [0; INLINE];
         all[0] = buffer.len();
-        let dims = self.dims.map_or(Sizes::Own(all, 1), Sizes::Given);
+        let dims = self.dims.map_or(ViewSizes::Own(all, 1), ViewSizes::Given);
         let strides = resolve(op, dims.as_slice(), self.strides, offset)?;
         let numel = check(op, buffer.len(), dims.as_slice(), strides.as_slice(), offset)?;
         Ok(RegionMut {
@@ -236,8 +236,16 @@ impl<'a> Region<'a> {
 }
 
 /// The strides that were given, else those of a contiguous tensor.
-fn resolve<'a>(op: &str, dims: &[usize], strides: Option<&'a [usize]>, offset: usize) -> Result<Sizes<'a>> {
-    let own = strides.map_or_else(|| Sizes::contiguous(dims), |given| Some(Sizes::Given(given)));
+fn resolve<'a>(
+    op: &str,
+    dims: &[usize],
+    strides: Option<&'a [usize]>,
+    offset: usize,
+) -> Result<ViewSizes<'a>> {
+    let own = strides.map_or_else(
+        || ViewSizes::contiguous(dims),
+        |given| Some(ViewSizes::Given(given)),
+    );
     own.ok_or_else(|| refused(op, dims, &[], offset, ViewFault::Rank))
 }
 
@@ -442,7 +450,7 @@ mod tests {
 
     #[test]
     fn contiguous_strides_are_counted_for_as_many_dimensions_as_there_is_room_for() {
-        let strides = |dims: &[usize]| Sizes::contiguous(dims).map(|own| own.as_slice().to_vec());
+        let strides = |dims: &[usize]| ViewSizes::contiguous(dims).map(|own| own.as_slice().to_vec());
         assert_eq!(strides(&[]), Some(vec![]));
         assert_eq!(strides(&[7]), Some(vec![1]));
         assert_eq!(strides(&[2, 3, 4]), Some(vec![12, 4, 1]));

@@ -13,7 +13,7 @@ use crate::Target;
 use crate::fault::MemoryFault;
 use crate::isa::{Code, DecodeError, Program};
 use crate::launch::Limits;
-use crate::lines::{Lines, Rows};
+use crate::lines::{LineTable, Lines};
 use crate::memory::{Memory, OutOfMemory};
 
 /// Name of the kernel of [`CodeObject::bare`].
@@ -328,7 +328,7 @@ impl CodeObject {
     }
 
     /// The source lines of the image.
-    pub(crate) fn sources(&self) -> Rows {
+    pub(crate) fn sources(&self) -> LineTable {
         self.lines.rows()
     }
 

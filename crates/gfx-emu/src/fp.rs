@@ -16,7 +16,7 @@ mod order;
 use directed::Rounding;
 pub(crate) use exponent::{frexp_exp, frexp_exp16, frexp_mant, ldexp, ldexp16};
 pub(crate) use extreme::{maximum, maximum_minimum, maximum3, minimum, minimum_maximum, minimum3};
-pub(crate) use format::{Bf16, F16, F32, F64, Format, HostFloat};
+pub(crate) use format::{Bf16, F16, F32, F64, FloatFormat, HostFloat};
 pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 pub(crate) use order::{
     class_relation, class_relation16, max, max3, maxmin, med3, min, min3, minmax, relation,
@@ -142,7 +142,7 @@ impl Mode {
 /// What an operation with the result `value` and these operands gives: the first NaN operand, quieted; the default NaN
 /// when the operation itself was invalid.
 #[inline(always)]
-fn result<F: Format>(mode: Mode, value: F::Host, operands: &[F::Bits]) -> F::Bits {
+fn result<F: FloatFormat>(mode: Mode, value: F::Host, operands: &[F::Bits]) -> F::Bits {
     let bits = F::guest(value);
     if !mode.any_nan && F::is_nan(bits) {
         nan::<F>(operands)
@@ -153,7 +153,7 @@ fn result<F: Format>(mode: Mode, value: F::Host, operands: &[F::Bits]) -> F::Bit
 
 /// The NaN that follows from these operands.
 #[inline(always)]
-pub(crate) fn nan<F: Format>(operands: &[F::Bits]) -> F::Bits {
+pub(crate) fn nan<F: FloatFormat>(operands: &[F::Bits]) -> F::Bits {
     let mut found = F::default_nan();
     for operand in operands.iter().rev() {
         if F::is_nan(*operand) {
@@ -165,38 +165,38 @@ pub(crate) fn nan<F: Format>(operands: &[F::Bits]) -> F::Bits {
 
 /// `a + b`.
 #[inline(always)]
-pub(crate) fn add<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn add<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     result::<F>(mode, F::host(a).add(F::host(b)), &[a, b])
 }
 
 /// `a - b`.
 #[inline(always)]
-pub(crate) fn sub<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn sub<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     result::<F>(mode, F::host(a).sub(F::host(b)), &[a, b])
 }
 
 /// `b - a`.
 #[inline(always)]
-pub(crate) fn sub_rev<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn sub_rev<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     sub::<F>(mode, b, a)
 }
 
 /// `a * b`.
 #[inline(always)]
-pub(crate) fn mul<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn mul<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     result::<F>(mode, F::host(a).mul(F::host(b)), &[a, b])
 }
 
 /// `a * b + c`, rounded once.
 #[inline(always)]
-pub(crate) fn fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn fma<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     let sum = F::fused(mode.host_fuses, F::host(a), F::host(b), F::host(c));
     result::<F>(mode, sum, &[a, b, c])
 }
 
 /// `a * b + c`, rounded after the product and after the sum.
 #[inline(always)]
-pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn mad<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     add::<F>(mode, mul::<F>(mode, a, b), c)
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
 
 /// A number, a zero of its sign where it is a denormal and denormals are flushed.
 #[inline(always)]
-pub(crate) fn zeroed<F: Format>(bits: F::Bits, flushes: bool) -> F::Bits {
+pub(crate) fn zeroed<F: FloatFormat>(bits: F::Bits, flushes: bool) -> F::Bits {
     if flushes && F::is_denormal(bits) {
         F::signed(0, F::is_negative(bits))
     } else {
@@ -265,7 +265,7 @@ macro_rules! rounding {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+        pub(crate) fn $name<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
             result::<F>(mode, F::host(a).$name(), &[a])
         }
     )*};
@@ -283,7 +283,7 @@ rounding! {
 
 /// `a - floor(a)`, at most the largest number below one.
 #[inline(always)]
-pub(crate) fn fract<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(crate) fn fract<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     let value = F::host(a);
     let bits = result::<F>(mode, value.sub(value.floor()), &[a]);
     let below_one = ((F::bias() as u64) << F::MANTISSA_BITS) - 1;
@@ -296,7 +296,7 @@ pub(crate) fn fract<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
 
 /// A result with the clamp bit set: between 0 and 1.
 #[inline(always)]
-pub(crate) fn clamp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(crate) fn clamp<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     let one = (F::bias() as u64) << F::MANTISSA_BITS;
     if F::is_nan(a) {
         if mode.dx10_clamp { F::narrow(0) } else { a }

@@ -31,7 +31,7 @@ use crate::memory::{KERNARG_AT, Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, GridStores, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use check::{check, check_kernel, check_sizes};
-use shape::Shape;
+use shape::GroupShape;
 
 pub use error::LaunchError;
 pub use limits::Limits;
@@ -244,7 +244,7 @@ struct Launch<'a, const W: usize> {
     /// The instructions whose results are flipped, where the kernel has some.
     flips: Option<Arc<Flips>>,
     /// A workgroup that is not at the grid's end.
-    full: Shape<W>,
+    full: GroupShape<W>,
     /// Work-items of the last workgroup in x, y, z.
     last: [u32; 3],
     lds: usize,
@@ -318,7 +318,7 @@ impl<'a, const W: usize> Launch<'a, W> {
                 .filter(|_| !options.sanitize)
                 .and_then(|flip| Flips::of(flip, program))
                 .map(Arc::new),
-            full: Shape::new(dispatch.block),
+            full: GroupShape::new(dispatch.block),
             last: shape::last(setup.items, dispatch.block),
             lds,
             first,
@@ -332,12 +332,12 @@ impl<'a, const W: usize> Launch<'a, W> {
     }
 
     /// The work-items of one workgroup.
-    fn shape(&self, id: [u32; 3]) -> Cow<'_, Shape<W>> {
+    fn shape(&self, id: [u32; 3]) -> Cow<'_, GroupShape<W>> {
         let block = shape::block(self.dispatch, self.last, id);
         if block == self.dispatch.block {
             Cow::Borrowed(&self.full)
         } else {
-            Cow::Owned(Shape::new(block))
+            Cow::Owned(GroupShape::new(block))
         }
     }
 
@@ -377,7 +377,7 @@ impl<'a, const W: usize> Launch<'a, W> {
     }
 
     /// Makes a wave number `index` of a workgroup, before its first instruction.
-    fn enlist(&self, wave: &mut Wave<W>, shape: &Shape<W>, group: [u32; 3], index: usize) {
+    fn enlist(&self, wave: &mut Wave<W>, shape: &GroupShape<W>, group: [u32; 3], index: usize) {
         wave.restart_as(&self.first);
         if self.program.isa().is_gfx12() {
             wave.set_sgpr(reg::TTMP9, group[0]);

@@ -43,16 +43,16 @@ impl Lines {
     }
 
     /// The line of every address; none where the debug information cannot be read.
-    pub(crate) fn rows(&self) -> Rows {
-        let mut rows = Rows::default();
+    pub(crate) fn rows(&self) -> LineTable {
+        let mut rows = LineTable::default();
         if self.collect(&mut rows).is_err() {
-            return Rows::default();
+            return LineTable::default();
         }
         rows.0.sort_by_key(|row| row.0.start);
         rows
     }
 
-    fn collect(&self, rows: &mut Rows) -> gimli::Result<()> {
+    fn collect(&self, rows: &mut LineTable) -> gimli::Result<()> {
         let dwarf = self.dwarf()?;
         let mut units = dwarf.units();
         while let Some(header) = units.next()? {
@@ -127,9 +127,9 @@ fn path(
 
 /// Ranges of addresses with their file and line, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Rows(Vec<(Range<u64>, Arc<str>, u64)>);
+pub(crate) struct LineTable(Vec<(Range<u64>, Arc<str>, u64)>);
 
-impl Rows {
+impl LineTable {
     /// File and line of an address of the image.
     pub(crate) fn at(&self, address: u64) -> Option<(String, u64)> {
         let after = self.0.partition_point(|(range, ..)| range.start <= address);

@@ -19,7 +19,7 @@ use crate::fault::{Access, MemoryFault, Place};
 use crate::wave::SHARED_BASE;
 pub(crate) use access::Span;
 use across::Multiples;
-use lend::{Lent, Words};
+use lend::{Lent, LentWords};
 pub use map::MapError;
 use shadow::Shadow;
 
@@ -76,7 +76,7 @@ struct Allocation {
     len: u64,
     /// The size while it lived.
     freed: Option<u64>,
-    words: Words,
+    words: LentWords,
     /// Which bytes were written; `None` where nobody keeps track.
     shadow: Option<Arc<Shadow>>,
 }
@@ -265,13 +265,13 @@ impl Memory {
     }
 
     /// Fresh words, and a shadow where one is kept, for `len` bytes; `None` when the host has no memory.
-    fn storage(&self, len: u64) -> Option<(Words, Option<Arc<Shadow>>)> {
+    fn storage(&self, len: u64) -> Option<(LentWords, Option<Arc<Shadow>>)> {
         let count = usize::try_from(len.div_ceil(4)).ok()?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
         words.resize_with(count, || AtomicU32::new(FRESH));
         let shadow = self.new_shadow(usize::try_from(len).ok()?)?;
-        Some((Words::own(words), shadow))
+        Some((LentWords::own(words), shadow))
     }
 
     /// Lends one launch a place for its kernarg segment; `None` when too many launches run at the same time.
@@ -302,12 +302,12 @@ impl Memory {
             });
         };
         allocation.freed = Some(allocation.len);
-        if matches!(allocation.words, Words::Lent(_)) {
+        if matches!(allocation.words, LentWords::Lent(_)) {
             self.lent.remove(address);
         }
         self.used -= allocation.len;
         allocation.len = 0;
-        allocation.words = Words::default();
+        allocation.words = LentWords::default();
         allocation.shadow = None;
         self.freed += 1;
         if self.freed > 2 * REMEMBERED {

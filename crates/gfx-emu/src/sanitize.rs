@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::fault::{Access, FaultKind};
 use crate::memory::{Cursor, Memory};
-use ranges::{Ranges, Span};
+use ranges::{Ranges, TouchedRange};
 use shared::Shared;
 
 /// The compiler may read the kernarg segment in pieces of up to 16 bytes, which the segment is padded to.
@@ -184,7 +184,7 @@ impl Watch {
         let end = address.saturating_add(bytes);
         // One insertion at a time: a panic cannot leave it half done.
         let mut stored = self.grid.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        let rival = |span: &&Span<[u32; 3]>| span.who != self.group && !self.synchronised;
+        let rival = |span: &&TouchedRange<[u32; 3]>| span.who != self.group && !self.synchronised;
         if let Some(rival) = stored.between(address, end).find(rival) {
             return Err(FaultKind::GroupRace {
                 address: rival.start.max(address),

@@ -13,4 +13,4 @@ pub use card::{Bound, CARDS, Card, CardPart};
 pub use order::{Order, order, spearman};
 pub use page::{csv, json, markdown, parse, text};
 pub use record::{COST_VERSION, CostRow, CostRun, Counted, KIND};
-pub use worse::{Better, COMPARED, Finding, TOLERANCE, is_dearer, worse};
+pub use worse::{Better, COMPARED, TOLERANCE, Worsening, is_dearer, worse};

@@ -72,7 +72,7 @@ pub struct Samples {
 
 /// Parent to child: time this, or count what it does.
 #[derive(Debug, Serialize, Deserialize)]
-struct Job {
+struct TimingJob {
     case: CaseId,
     seed: u64,
     /// `None`: count.
@@ -104,13 +104,13 @@ pub fn serve(devices: &[BackendDevice]) -> Result<(), WorkerError> {
     frame::write(&mut out, &hello)?;
     let Ok(runners) = opened else { return Ok(()) };
     let mut input = BufReader::new(io::stdin());
-    while let Some(job) = frame::read::<Job>(&mut input)? {
+    while let Some(job) = frame::read::<TimingJob>(&mut input)? {
         frame::write(&mut out, &answer(&runners, &job))?;
     }
     Ok(())
 }
 
-fn answer(runners: &[CandleRunner], job: &Job) -> Vec<Timed> {
+fn answer(runners: &[CandleRunner], job: &TimingJob) -> Vec<Timed> {
     let case = match job.case.as_str().parse::<Case>() {
         Ok(case) => case,
         Err(error) => return vec![Timed::Refused(error.to_string()); runners.len()],

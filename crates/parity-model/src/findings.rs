@@ -110,17 +110,17 @@ pub struct Finding {
     /// The address of an upstream issue, where there is one.
     pub link: Option<String>,
     /// The cases that fail, and how.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FindingRow>,
     /// Cases outside of the specs that may fail for it: wider than the rows, which mean cases of the specs and no others.
     /// `parity fuzz` alone goes by them. Such a case may also pass.
-    pub drawn: Vec<Row>,
+    pub drawn: Vec<FindingRow>,
     /// Whether the file says, by an empty list, that no random case shows the finding: the limits of its cases are the specs' own.
     pub undrawn: bool,
 }
 
 /// One element of `matches`: cases that fail on some backends with one verdict.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct FindingRow {
     /// The backends on which the cases fail, on whatever device; or devices of them, such as `rocm:gfx942`.
     pub backends: Vec<String>,
     /// The verdict that the row explains.
@@ -150,7 +150,7 @@ pub struct Known<'f> {
     /// The finding.
     pub finding: &'f Finding,
     /// Its row.
-    pub row: &'f Row,
+    pub row: &'f FindingRow,
 }
 
 impl Known<'_> {
@@ -266,7 +266,7 @@ impl Findings {
     }
 }
 
-impl Row {
+impl FindingRow {
     /// Whether the row is about cases of this column: of a backend it names, or of one device of it.
     pub fn is_about(&self, column: &str) -> bool {
         let is_of = |backend: &String| {

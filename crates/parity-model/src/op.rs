@@ -28,7 +28,7 @@ use formats::BlockFormat;
 pub use forms::Keep;
 pub use grad::{Differentiable, Grad};
 pub use own::Own;
-use table::Row;
+use table::OpRow;
 
 /// What an argument is to its op: which dtypes it may have and what fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ macro_rules! plain {
 
         impl Op {
             /// The row of the op, or of that of which it is a form, and the form.
-            const fn row(self) -> (&'static Row, Form) {
+            const fn row(self) -> (&'static OpRow, Form) {
                 match self {
                     $(Op::$family(op) => (op.row(), Form::Plain),)+
                     Op::Broadcast(op) => (op.row(), Form::Broadcast),

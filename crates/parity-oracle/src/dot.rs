@@ -135,12 +135,12 @@ pub(crate) fn dot(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::Right;
+    use crate::sums::TableSums;
 
     fn of(dtype: DType, a: &[f64], b: &[f64]) -> Element {
         let pairs = (0..a.len()).map(|i| (i, i));
         let (a, b) = (Numbers::Reals(a.to_vec()), Numbers::Reals(b.to_vec()));
-        dot(&Right, dtype, &a, &b, pairs)
+        dot(&TableSums, dtype, &a, &b, pairs)
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn integers_wrap() {
         let (a, b) = (Numbers::Ints(vec![200, 100]), Numbers::Ints(vec![1, 1]));
-        let element = dot(&Right, DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
+        let element = dot(&TableSums, DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
         assert_eq!(element, exact(44));
     }
 }

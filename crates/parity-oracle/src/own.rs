@@ -21,7 +21,7 @@ use crate::tape;
 pub type Formula = dyn for<'t> Fn(&OwnCall<'t, '_>) -> Tensor<'t> + Send + Sync;
 
 /// The elements of an op's output, row-major, of those of its arguments.
-pub type Numbers = dyn Fn(&Plain<'_>) -> Vec<f64> + Send + Sync;
+pub type PlainFormula = dyn Fn(&Plain<'_>) -> Vec<f64> + Send + Sync;
 
 /// What is right for an op.
 pub enum Right {
@@ -30,7 +30,7 @@ pub enum Right {
     /// By its numbers in f64, rounded once to the output's dtype. For any dtype.
     Numbers {
         /// The elements.
-        of: Box<Numbers>,
+        of: Box<PlainFormula>,
         /// How far an output may lie from them.
         limit: Limit,
         /// Where the limit comes from, for reports.

@@ -19,6 +19,6 @@ pub trait Sums: Sync {
 }
 
 /// Sums as the op table says.
-pub(crate) struct Right;
+pub(crate) struct TableSums;
 
-impl Sums for Right {}
+impl Sums for TableSums {}

@@ -11,7 +11,7 @@ use std::{
 
 use parity_model::{Case, Verdict, findings::Findings, record::CaseResult};
 
-use self::changes::{Added, Changes, Evidence, RowAt, RowChange};
+use self::changes::{Added, BaselineChanges, Evidence, RowAt, RowChange};
 use crate::{
     error::Error,
     files,
@@ -47,7 +47,7 @@ pub struct Updated {
     pub column: usize,
     update: Update,
     findings: Findings,
-    changes: Changes,
+    changes: BaselineChanges,
 }
 
 /// Brings findings in line with a stored run.
@@ -251,7 +251,7 @@ impl Updated {
 /// The changes, a line each.
 impl fmt::Display for Updated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { rows, added, left } = &self.changes;
+        let BaselineChanges { rows, added, left } = &self.changes;
         let backend = &self.update.backend;
         for (at, (change, why)) in rows {
             let finding = &self.findings.findings[at.finding];

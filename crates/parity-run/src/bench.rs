@@ -30,7 +30,7 @@ pub(crate) const OPENING: Duration = Duration::from_secs(120);
 
 /// What is measured, and how.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct BenchSettings {
     /// The devices, in the order of the columns.
     pub devices: Vec<BackendDevice>,
     /// The rows. Without a directory of specs, that of the rows beside the op specs.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub program: Option<PathBuf>,
 }
 
-impl Settings {
+impl BenchSettings {
     /// Samples, time and cache as a measurement has them that is to be kept; `quick` for a look.
     pub fn pace(quick: bool) -> Pace {
         Pace {
@@ -75,10 +75,13 @@ pub fn serve_if_asked() -> Result<bool, Error> {
 ///
 /// # Errors
 /// No row is selected, a device cannot be opened, or one is not a card whose time means something.
-pub fn measure(settings: &Settings, mut told: impl FnMut(usize, usize, &Row)) -> Result<BenchRun, Error> {
+pub fn measure(
+    settings: &BenchSettings,
+    mut told: impl FnMut(usize, usize, &Row),
+) -> Result<BenchRun, Error> {
     let cases = rows_of(&settings.selection, DIRECTORY)?;
     let (started, clock) = (provenance::now(), Instant::now());
-    let mut bench = Open::start(settings)?;
+    let mut bench = TimerProcess::start(settings)?;
     let devices = bench.timer()?.devices().to_vec();
     refuse_models(&devices)?;
     let ceilings = ceilings(&mut bench, &devices)?;
@@ -136,7 +139,7 @@ fn refuse_models(devices: &[BackendInfo]) -> Result<(), Error> {
 }
 
 /// What each device reaches of a copy and of a product: of the host CPU small ones, which would take minutes else.
-fn ceilings(bench: &mut Open<'_>, devices: &[BackendInfo]) -> Result<Vec<Ceilings>, Error> {
+fn ceilings(bench: &mut TimerProcess<'_>, devices: &[BackendInfo]) -> Result<Vec<Ceilings>, Error> {
     let [copy, product] = match devices.iter().any(|info| info.level == HOST) {
         true => [
             "copy/copy:f32:[2048,2048]:contiguous:uniform(-1,1)",
@@ -160,14 +163,14 @@ fn ceilings(bench: &mut Open<'_>, devices: &[BackendInfo]) -> Result<Vec<Ceiling
 }
 
 /// The process that times calls, started again when it is lost.
-struct Open<'a> {
-    settings: &'a Settings,
+struct TimerProcess<'a> {
+    settings: &'a BenchSettings,
     timer: Option<Timer>,
 }
 
-impl<'a> Open<'a> {
-    fn start(settings: &'a Settings) -> Result<Open<'a>, Error> {
-        let mut open = Open {
+impl<'a> TimerProcess<'a> {
+    fn start(settings: &'a BenchSettings) -> Result<TimerProcess<'a>, Error> {
+        let mut open = TimerProcess {
             settings,
             timer: None,
         };
@@ -188,7 +191,7 @@ impl<'a> Open<'a> {
 
     /// Times a case; where the process is lost with it, that is the result of every device.
     fn time(&mut self, case: &Case) -> Result<Vec<Measured>, Error> {
-        let Settings {
+        let BenchSettings {
             seed, pace, limit, ..
         } = *self.settings;
         let timed = self.timer()?.time(case, seed, pace, limit);

@@ -106,9 +106,9 @@ pub struct Changes<'a> {
 }
 
 /// A case on a backend.
-type Key<'a> = (&'a str, &'a str);
+type ResultKey<'a> = (&'a str, &'a str);
 
-fn results(run: &RunRecord) -> impl Iterator<Item = (Key<'_>, (&CaseRecord, &CaseResult))> {
+fn results(run: &RunRecord) -> impl Iterator<Item = (ResultKey<'_>, (&CaseRecord, &CaseResult))> {
     run.cases.iter().flat_map(|case| {
         let columns = run.backends.iter().zip(&case.results);
         columns.map(move |(info, result)| ((case.id.as_str(), info.backend.as_str()), (case, result)))

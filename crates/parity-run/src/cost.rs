@@ -25,7 +25,7 @@ const DIRECTORY: &str = "cost";
 
 /// What is counted, and how.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct CostSettings {
     /// The cards, in the order of the columns: software GPUs.
     pub devices: Vec<BackendDevice>,
     /// The rows. Without a directory of specs, that of the rows beside the op specs.
@@ -42,7 +42,10 @@ pub struct Settings {
 ///
 /// # Errors
 /// No row is selected, or a card cannot be opened.
-pub fn count(settings: &Settings, mut told: impl FnMut(usize, usize, &str, &str)) -> Result<CostRun, Error> {
+pub fn count(
+    settings: &CostSettings,
+    mut told: impl FnMut(usize, usize, &str, &str),
+) -> Result<CostRun, Error> {
     let cases = rows_of(&settings.selection, DIRECTORY)?;
     let all = cases.len() * settings.devices.len();
     let mut rows: Vec<_> = cases.iter().map(|case| CostRow::of(case, vec![])).collect();
@@ -68,14 +71,14 @@ pub fn count(settings: &Settings, mut told: impl FnMut(usize, usize, &str, &str)
 
 /// The process that runs calls on one card, started again when it is lost.
 struct Card<'a> {
-    settings: &'a Settings,
+    settings: &'a CostSettings,
     device: &'a BackendDevice,
     timer: Option<Timer>,
     info: BackendInfo,
 }
 
 impl<'a> Card<'a> {
-    fn open(settings: &'a Settings, device: &'a BackendDevice) -> Result<Card<'a>, Error> {
+    fn open(settings: &'a CostSettings, device: &'a BackendDevice) -> Result<Card<'a>, Error> {
         let timer = start(settings, device)?;
         let info = timer.devices().first().cloned();
         let info = info.ok_or_else(|| Error::Internal(format!("{} opened no device", device.name())))?;
@@ -109,7 +112,7 @@ impl<'a> Card<'a> {
     }
 }
 
-fn start(settings: &Settings, device: &BackendDevice) -> Result<Timer, Error> {
+fn start(settings: &CostSettings, device: &BackendDevice) -> Result<Timer, Error> {
     let command = command(settings.program.as_deref(), std::slice::from_ref(device))?;
     Timer::start(command, OPENING).map_err(unavailable)
 }

@@ -15,7 +15,7 @@ use parity_exec::{CANDLE_VERSION, Stop};
 use parity_fuzz::Pool;
 use parity_model::{
     Case, DType, Op, Verdict,
-    findings::{Findings, Row},
+    findings::{FindingRow, Findings},
 };
 
 pub use bench::{Bench, Seen, Workers};
@@ -31,7 +31,7 @@ pub const ROUND: u64 = 4096;
 
 /// What is fuzzed, and for how long.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FuzzSettings {
     /// Ops to draw from; all where there is none.
     pub ops: Vec<Ops>,
     /// Dtypes of the data to draw from; all where there is none.
@@ -54,7 +54,7 @@ pub struct Settings {
     pub rediscover: Option<f64>,
 }
 
-impl Settings {
+impl FuzzSettings {
     /// The pool of cases.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Report {
 
 /// What is told of a run on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum FuzzProgress {
     /// A round has ended: cases so far.
     Round(u64),
     /// Smaller cases of this many groups are looked for.
@@ -162,12 +162,12 @@ pub enum Progress {
 /// # Errors
 /// Nothing to draw from, a backend that is not available, a journal of another run or that cannot be written.
 pub fn fuzz(
-    settings: &Settings,
+    settings: &FuzzSettings,
     bench: &mut impl Bench,
     findings: &Findings,
     journal: Option<Journal>,
     stop: &Stop,
-    watch: impl Fn(Progress),
+    watch: impl Fn(FuzzProgress),
 ) -> Result<Report, Error> {
     let pool = settings.pool()?;
     let header = settings.header(bench, findings);
@@ -210,7 +210,7 @@ pub fn fuzz(
         };
         journal.round(&round)?;
         report.add(round)?;
-        watch(Progress::Round(report.cases));
+        watch(FuzzProgress::Round(report.cases));
     }
     if !report.stopped {
         let none = Findings::default();
@@ -221,7 +221,7 @@ pub fn fuzz(
 }
 
 impl Report {
-    fn is_over(&self, settings: &Settings) -> bool {
+    fn is_over(&self, settings: &FuzzSettings) -> bool {
         settings.cases.is_some_and(|cases| self.cases >= cases)
             || settings
                 .time
@@ -245,7 +245,7 @@ impl Report {
 
 /// Findings with a row for one of the columns, but for those that no random case shows.
 fn sought(findings: &Findings, backends: &[String]) -> Vec<String> {
-    let shows = |row: &Row| backends.iter().any(|backend| row.is_about(backend));
+    let shows = |row: &FindingRow| backends.iter().any(|backend| row.is_about(backend));
     let found = findings.findings.iter().filter(|finding| !finding.undrawn);
     let found = found.filter(|finding| finding.rows.iter().chain(&finding.drawn).any(shows));
     found.map(|finding| finding.name.clone()).collect()

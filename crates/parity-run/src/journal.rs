@@ -34,14 +34,14 @@ pub enum Book {
     #[default]
     None,
     /// Into a new file.
-    New(Open),
+    New(JournalFile),
     /// After those of the run to go on with.
-    Old(Open, Box<Journal>),
+    Old(JournalFile, Box<Journal>),
 }
 
 /// A file that no other run writes to, and its name in messages.
 #[derive(Debug)]
-pub struct Open {
+pub struct JournalFile {
     name: String,
     file: File,
     /// Bytes of its whole lines, where it had some.
@@ -54,7 +54,7 @@ impl Book {
     /// # Errors
     /// A file that cannot be made, that holds something, or that another run writes to.
     pub fn new(path: &Path) -> Result<Book, Error> {
-        Ok(Book::New(Open::new(path)?))
+        Ok(Book::New(JournalFile::new(path)?))
     }
 
     /// The file of the run to go on with.
@@ -62,22 +62,22 @@ impl Book {
     /// # Errors
     /// A file that is not there, that holds no journal, or that another run writes to.
     pub fn resume(path: &Path) -> Result<Book, Error> {
-        let (mut open, text) = Open::old(path)?;
+        let (mut open, text) = JournalFile::old(path)?;
         let (journal, whole) = parse(&open.name, &text)?;
         open.whole = whole;
         Ok(Book::Old(open, Box::new(journal)))
     }
 }
 
-impl Open {
+impl JournalFile {
     /// A new file, or an empty one.
     ///
     /// # Errors
     /// A file that cannot be made, that holds something, or that another run writes to.
-    pub fn new(path: &Path) -> Result<Open, Error> {
+    pub fn new(path: &Path) -> Result<JournalFile, Error> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        let open = Open::of(path, &options, Error::write)?;
+        let open = JournalFile::of(path, &options, Error::write)?;
         match open.file.metadata() {
             Ok(data) if data.len() == 0 => Ok(open),
             Ok(_) => Err(Error::Busy(format!(
@@ -92,11 +92,11 @@ impl Open {
         path: &Path,
         options: &OpenOptions,
         unopened: impl FnOnce(PathBuf) -> F,
-    ) -> Result<Open, Error> {
+    ) -> Result<JournalFile, Error> {
         let name = path.display().to_string();
         let file = options.open(path).map_err(unopened(path.to_owned()))?;
         match file.try_lock() {
-            Ok(()) => Ok(Open { name, file, whole: 0 }),
+            Ok(()) => Ok(JournalFile { name, file, whole: 0 }),
             Err(TryLockError::WouldBlock) => Err(Error::Busy(format!(
                 "another run writes to {name}: wait for its end, or stop it"
             ))),
@@ -112,9 +112,9 @@ impl Open {
     ///
     /// # Errors
     /// A file that cannot be read, or that another run writes to.
-    pub fn old(path: &Path) -> Result<(Open, Vec<u8>), Error> {
+    pub fn old(path: &Path) -> Result<(JournalFile, Vec<u8>), Error> {
         let mut options = OpenOptions::new();
-        let mut open = Open::of(path, options.read(true).append(true), Error::read)?;
+        let mut open = JournalFile::of(path, options.read(true).append(true), Error::read)?;
         let mut text = Vec::new();
         let read = open.file.read_to_end(&mut text);
         read.map_err(Error::read(path))?;
@@ -158,7 +158,7 @@ pub(crate) struct LiveJournal {
 
 struct Lines {
     journal: Journal,
-    open: Option<Open>,
+    open: Option<JournalFile>,
     failure: Option<Error>,
 }
 

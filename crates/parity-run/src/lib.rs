@@ -103,7 +103,7 @@ pub mod worker;
 pub use candle::Candle;
 pub use column::{Column, Host, Place};
 pub use error::Error;
-pub use journal::{Book, Open};
+pub use journal::{Book, JournalFile};
 pub use judge::Prepared;
 pub use parity_exec::{Backend, Stop};
 pub use parity_model::record::RunRecord;

@@ -31,7 +31,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use parity_exec::own::{CandleCall, Result as CandleResult, Tensor as CandleTensor};
 pub use parity_model::DType;
-pub use parity_model::op::own::ShapeRule;
+pub use parity_model::op::own::OwnShapeRule;
 use parity_model::op::own::{self as table, Declaration, Shape};
 use parity_model::op::{Role, Terms};
 use parity_oracle::own::Right;
@@ -120,7 +120,7 @@ impl OwnOp {
 
     /// The output's shape as a function of the parameters and the shapes of the arguments. Its error is a sentence that says what
     /// does not go together.
-    pub fn shape_by(mut self, rule: ShapeRule) -> OwnOp {
+    pub fn shape_by(mut self, rule: OwnShapeRule) -> OwnOp {
         self.declaration.shape = Shape::Rule(rule);
         self
     }

@@ -9,7 +9,7 @@ use parity_selftest::{DECLARED, Declared, Pair, Score, Tally, examine, stale};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// Cases, and what became of their wrong outputs.
-pub struct Trial {
+pub struct SelftestRun {
     /// Seed the inputs derive from.
     pub seed: u64,
     /// Percent of the pairs that must be noticed.
@@ -36,7 +36,7 @@ pub enum Made {
     UntilNoticed,
 }
 
-impl Trial {
+impl SelftestRun {
     /// Examines every case; `examined` is called after each, from several threads. `whole` says that the specs are parity's
     /// own, and their whole tier `ci` is selected, so that a declared fault must come up.
     pub fn of(
@@ -46,7 +46,7 @@ impl Trial {
         made: Made,
         whole: bool,
         examined: impl Fn() + Sync,
-    ) -> Trial {
+    ) -> SelftestRun {
         let noticed = Mutex::new(BTreeSet::new());
         let lock = || noticed.lock().unwrap_or_else(PoisonError::into_inner);
         let examinations: Vec<_> = cases
@@ -67,7 +67,7 @@ impl Trial {
         }
         let pairs = tally.pairs(DECLARED);
         let reason = |entry: &'static Declared| stale(entry, &pairs, whole).map(|why| (entry, why));
-        Trial {
+        SelftestRun {
             seed,
             min,
             made,

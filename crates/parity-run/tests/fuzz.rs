@@ -15,7 +15,7 @@ use parity_model::{
 use parity_oracle::{expected, judge};
 use parity_run::{
     Error,
-    fuzz::{Bench, Journal, ROUND, Report, Seen, Settings, fuzz},
+    fuzz::{Bench, FuzzSettings, Journal, ROUND, Report, Seen, fuzz},
     names,
 };
 
@@ -200,8 +200,8 @@ fn wrong(right: &Outcome) -> Outcome {
     Outcome::Ran(tensor)
 }
 
-fn settings(ops: &str, seed: u64, cases: u64) -> Settings {
-    Settings {
+fn settings(ops: &str, seed: u64, cases: u64) -> FuzzSettings {
+    FuzzSettings {
         ops: vec![names::ops(ops).unwrap()],
         dtypes: vec![],
         seed,
@@ -215,7 +215,7 @@ fn settings(ops: &str, seed: u64, cases: u64) -> Settings {
     }
 }
 
-fn run(settings: &Settings, mock: &mut Mock, journal: Option<Journal>) -> Result<Report, Error> {
+fn run(settings: &FuzzSettings, mock: &mut Mock, journal: Option<Journal>) -> Result<Report, Error> {
     fuzz(
         settings,
         mock,
@@ -272,7 +272,7 @@ fn a_backend_that_is_right_passes() {
 #[test]
 fn a_run_that_was_cut_off_goes_on_and_loses_nothing() {
     let shows: Shows = |case| case.dtype == DType::F16 || case.args[0].layout == Layout::Transposed;
-    let wanted = Settings {
+    let wanted = FuzzSettings {
         shrink_groups: 0,
         ..settings("abs", 3, 2 * ROUND + 100)
     };
@@ -303,7 +303,7 @@ fn a_run_that_was_cut_off_goes_on_and_loses_nothing() {
         Some(Journal::resume(&path).unwrap()),
     );
     assert_eq!(idle.unwrap().groups, whole.groups);
-    let other = Settings { seed: 4, ..wanted };
+    let other = FuzzSettings { seed: 4, ..wanted };
     let error = run(
         &other,
         &mut Mock::new(shows),
@@ -337,7 +337,7 @@ fn a_finding_explains_what_its_rows_for_drawn_cases_say_and_nothing_else() {
         Findings::parse(&[file], &["cpu", "rocm"]).unwrap()
     };
     let shows: Shows = |case| case.dtype == DType::F16 && case.refusal() != Some(Refusal::Invalid);
-    let wanted = Settings {
+    let wanted = FuzzSettings {
         shrink_groups: 0,
         ..settings("abs", 3, 2000)
     };
@@ -402,7 +402,7 @@ fn findings_are_found_again_where_their_op_is_drawn_and_missed_by_name_where_it_
     let known = Findings::parse(&files.collect::<Vec<_>>(), &["cpu", "rocm", "cuda"]).unwrap();
     let shows: Shows = |case| case.dtype == DType::F16;
     let with = |ops: &[&str], least: f64| {
-        let wanted = Settings {
+        let wanted = FuzzSettings {
             ops: ops.iter().map(|op| names::ops(op).unwrap()).collect(),
             excuse: false,
             rediscover: Some(least),

@@ -6,7 +6,7 @@ use zoo_protocol::Dtype;
 
 use crate::{
     Error,
-    record::{Record, Result, Verdict},
+    record::{ModelResult, ModelVerdict, Record},
 };
 
 /// An error this many times the earlier one has grown.
@@ -24,14 +24,14 @@ pub enum Measure {
 /// One result that differs, or that one of the records lacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed<'a> {
-    pub(crate) before: Option<&'a Result>,
-    pub(crate) after: Option<&'a Result>,
+    pub(crate) before: Option<&'a ModelResult>,
+    pub(crate) after: Option<&'a ModelResult>,
 }
 
 /// How good a result is, from the worst up.
-fn rank(verdict: Verdict) -> u8 {
+fn rank(verdict: ModelVerdict) -> u8 {
     match verdict {
-        Verdict::Agrees => 2,
+        ModelVerdict::Agrees => 2,
         other => u8::from(!other.fails()),
     }
 }
@@ -44,14 +44,14 @@ impl Changed<'_> {
                 (old, new) if new != old => new < old,
                 _ => grew(old, new),
             },
-            (Some(old), None) => old.verdict == Verdict::Agrees,
+            (Some(old), None) => old.verdict == ModelVerdict::Agrees,
             (None, _) => self.is_new_failure(),
         }
     }
 
     /// Whether the later record fails here and the earlier one does not.
     pub fn is_new_failure(&self) -> bool {
-        let fails = |result: &Result| result.verdict.fails();
+        let fails = |result: &ModelResult| result.verdict.fails();
         self.after.is_some_and(fails) && !self.before.is_some_and(fails)
     }
 
@@ -62,8 +62,8 @@ impl Changed<'_> {
 
     /// In a line.
     pub fn text(&self) -> String {
-        let word = |result: Option<&Result>| result.map_or("-", |result| result.verdict.word());
-        let error = |result: Option<&Result>| {
+        let word = |result: Option<&ModelResult>| result.map_or("-", |result| result.verdict.word());
+        let error = |result: Option<&ModelResult>| {
             let error = result.and_then(|result| result.error);
             error.map_or_else(|| "no distance".to_owned(), |error| format!("{error:.1e}"))
         };
@@ -87,7 +87,7 @@ impl Changed<'_> {
     }
 }
 
-fn grew(old: &Result, new: &Result) -> bool {
+fn grew(old: &ModelResult, new: &ModelResult) -> bool {
     let both = old.error.zip(new.error);
     both.is_some_and(|(old, new)| old > 0.0 && new >= GROWTH * old)
 }
@@ -100,12 +100,12 @@ pub fn changes<'a>(
     before: &'a Record,
     after: &'a Record,
     measure: Measure,
-) -> std::result::Result<Vec<Changed<'a>>, Error> {
+) -> Result<Vec<Changed<'a>>, Error> {
     if before.seed != after.seed {
         let (old, new) = (before.seed, after.seed);
         return Err(Error::Seeds { old, new });
     }
-    let mut left: BTreeMap<(&str, Dtype, &str), &Result> = BTreeMap::new();
+    let mut left: BTreeMap<(&str, Dtype, &str), &ModelResult> = BTreeMap::new();
     left.extend(before.results.iter().map(|result| (key(result), result)));
     let mut found = vec![];
     for new in &after.results {
@@ -127,7 +127,7 @@ pub fn changes<'a>(
     Ok(found)
 }
 
-fn key(result: &Result) -> (&str, Dtype, &str) {
+fn key(result: &ModelResult) -> (&str, Dtype, &str) {
     (&result.model, result.dtype, &result.backend)
 }
 
@@ -146,14 +146,14 @@ mod tests {
 
     #[test]
     fn a_run_and_itself_say_the_same() {
-        let run = record(&[Verdict::Agrees, Verdict::Wrong, Verdict::Chaotic]);
+        let run = record(&[ModelVerdict::Agrees, ModelVerdict::Wrong, ModelVerdict::Chaotic]);
         assert_eq!(lines(&run, &run, Measure::All), []);
     }
 
     #[test]
     fn another_verdict_is_better_or_worse() {
-        let before = record(&[Verdict::Agrees, Verdict::Wrong, Verdict::Agrees]);
-        let after = record(&[Verdict::Chaotic, Verdict::Agrees, Verdict::Agrees]);
+        let before = record(&[ModelVerdict::Agrees, ModelVerdict::Wrong, ModelVerdict::Agrees]);
+        let after = record(&[ModelVerdict::Chaotic, ModelVerdict::Agrees, ModelVerdict::Agrees]);
         let want = [
             (
                 "m0 f32 on rocm:gfx1100: agrees (1.0e-6) to chaotic (1.0e-6)".to_owned(),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_error_of_ten_times_the_size_is_worse_unless_verdicts_alone_count() {
-        let before = record(&[Verdict::Agrees]);
+        let before = record(&[ModelVerdict::Agrees]);
         let mut after = before.clone();
         after.results[0].error = Some(1e-5);
         let want = "m0 f32 on rocm:gfx1100: agrees (1.0e-6) to agrees (1.0e-5)";
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_result_that_is_gone_is_worse_where_it_agreed() {
-        let before = record(&[Verdict::Agrees, Verdict::Wrong]);
+        let before = record(&[ModelVerdict::Agrees, ModelVerdict::Wrong]);
         let worse: Vec<_> = lines(&before, &record(&[]), Measure::All)
             .into_iter()
             .map(|line| line.1)

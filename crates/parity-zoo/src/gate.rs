@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     Error,
     changes::{Measure, changes},
-    record::{Record, Result, Verdict},
+    record::{ModelResult, ModelVerdict, Record},
 };
 
 /// The results of one device, held to a bar.
@@ -17,10 +17,10 @@ pub struct Gated<'a> {
     /// Results that the CPU gives something to compare with.
     compared: usize,
     /// Those of them that do not agree.
-    rest: Vec<&'a Result>,
+    rest: Vec<&'a ModelResult>,
     missing: usize,
     /// Failures that an earlier record does not have.
-    new: Option<Vec<&'a Result>>,
+    new: Option<Vec<&'a ModelResult>>,
 }
 
 /// Holds a device's results to a bar: `min` percent of what candle's CPU can run must agree. What is chaotic or known to be wrong does not
@@ -33,7 +33,7 @@ pub fn gate<'a>(
     device: &'a str,
     min: f64,
     base: Option<&'a Record>,
-) -> std::result::Result<Gated<'a>, Error> {
+) -> Result<Gated<'a>, Error> {
     if record.backends.iter().all(|info| info.backend != device) {
         let known: Vec<_> = record.backends.iter().map(|info| info.backend.as_str()).collect();
         let known = known.join(", ");
@@ -43,11 +43,11 @@ pub fn gate<'a>(
             known,
         });
     }
-    let compared = |verdict| !matches!(verdict, Verdict::CpuFails | Verdict::TooFew);
+    let compared = |verdict| !matches!(verdict, ModelVerdict::CpuFails | ModelVerdict::TooFew);
     let of_device = record.results.iter().filter(|result| result.backend == device);
     let (agreed, rest): (Vec<_>, Vec<_>) = of_device
         .filter(|result| compared(result.verdict))
-        .partition(|result| result.verdict == Verdict::Agrees);
+        .partition(|result| result.verdict == ModelVerdict::Agrees);
     let new = base.map(|base| {
         let changed = changes(base, record, Measure::Verdict)?;
         let new = changed.iter().filter(|change| change.is_new_failure());
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn what_agrees_is_a_share_of_what_the_cpu_can_run() {
         let run = record(&[
-            Verdict::Agrees,
-            Verdict::Agrees,
-            Verdict::CpuFails,
-            Verdict::Chaotic,
+            ModelVerdict::Agrees,
+            ModelVerdict::Agrees,
+            ModelVerdict::CpuFails,
+            ModelVerdict::Chaotic,
         ]);
         let half = gate(&run, "rocm:gfx1100", 66.0, None).unwrap();
         assert!(half.passes(), "{}", half.text());
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_record_without_anything_compared_is_blocked() {
-        let run = record(&[Verdict::CpuFails]);
+        let run = record(&[ModelVerdict::CpuFails]);
         let gated = gate(&run, "rocm:gfx1100", 1.0, None).unwrap();
         assert!(
             gated.text().contains("BLOCKED, nothing was compared"),
@@ -206,7 +206,7 @@ mod tests {
     fn a_run_that_was_cut_off_is_blocked() {
         let run = Record {
             missing: 1,
-            ..record(&[Verdict::Agrees])
+            ..record(&[ModelVerdict::Agrees])
         };
         let gated = gate(&run, "rocm:gfx1100", 1.0, None).unwrap();
         assert!(
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn a_failure_that_an_earlier_record_has_may_stay_and_another_may_not() {
-        let run = record(&[Verdict::Agrees, Verdict::Wrong]);
+        let run = record(&[ModelVerdict::Agrees, ModelVerdict::Wrong]);
         assert!(gate(&run, "rocm:gfx1100", 50.0, Some(&run)).unwrap().passes());
-        let base = record(&[Verdict::Agrees, Verdict::Agrees]);
+        let base = record(&[ModelVerdict::Agrees, ModelVerdict::Agrees]);
         let gated = gate(&run, "rocm:gfx1100", 50.0, Some(&base)).unwrap();
         assert!(
             gated.text().contains("BLOCKED, new: m1 f32 is wrong"),

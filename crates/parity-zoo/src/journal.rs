@@ -13,7 +13,7 @@ use zoo_protocol::ModelSpec;
 
 use crate::{
     Error, Settings,
-    record::{Record, Result, VERSION, Verdict},
+    record::{ModelResult, ModelVerdict, Record, VERSION},
     run::plan,
 };
 
@@ -44,7 +44,7 @@ impl Header {
         models: &[ModelSpec],
         settings: &Settings,
         backends: &[BackendInfo],
-    ) -> std::result::Result<Header, Error> {
+    ) -> Result<Header, Error> {
         let specs = serde_json::to_vec(models).map_err(Error::Formless)?;
         Ok(Header {
             zoo_journal: VERSION,
@@ -83,21 +83,21 @@ struct Line {
     place: usize,
     /// Seconds since the run began.
     seconds: f64,
-    results: Vec<Result>,
+    results: Vec<ModelResult>,
 }
 
 /// A run that a journal holds.
 #[derive(Debug)]
 pub struct Begun {
     header: Header,
-    found: BTreeMap<usize, Vec<Result>>,
+    found: BTreeMap<usize, Vec<ModelResult>>,
     seconds: f64,
     /// Bytes of the whole lines. What follows was being written when the run ended.
     pub whole: usize,
 }
 
 /// Writes a line, and says in words why it cannot.
-pub type Keep = Box<dyn FnMut(Vec<u8>) -> std::result::Result<(), String> + Send>;
+pub type Keep = Box<dyn FnMut(Vec<u8>) -> Result<(), String> + Send>;
 
 /// A journal that a run writes to.
 pub struct Journal {
@@ -128,7 +128,7 @@ impl Journal {
     pub(crate) fn begin(
         &mut self,
         header: &Header,
-    ) -> std::result::Result<(BTreeMap<usize, Vec<Result>>, f64), Error> {
+    ) -> Result<(BTreeMap<usize, Vec<ModelResult>>, f64), Error> {
         let Some(begun) = self.begun.take() else {
             self.line(header)?;
             return Ok((BTreeMap::new(), 0.0));
@@ -144,7 +144,8 @@ impl Journal {
             return Err(Error::OtherRun(other.concat()));
         }
         let mut found = begun.found;
-        let again = |result: &Result| matches!(result.verdict, Verdict::Died | Verdict::Timeout);
+        let again =
+            |result: &ModelResult| matches!(result.verdict, ModelVerdict::Died | ModelVerdict::Timeout);
         found.retain(|_, results| !results.iter().any(again));
         Ok((found, begun.seconds))
     }
@@ -153,12 +154,7 @@ impl Journal {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn keep(
-        &mut self,
-        place: usize,
-        seconds: f64,
-        results: &[Result],
-    ) -> std::result::Result<(), Error> {
+    pub(crate) fn keep(&mut self, place: usize, seconds: f64, results: &[ModelResult]) -> Result<(), Error> {
         self.line(&Line {
             place,
             seconds,
@@ -166,7 +162,7 @@ impl Journal {
         })
     }
 
-    fn line(&mut self, line: &impl Serialize) -> std::result::Result<(), Error> {
+    fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
         let text = serde_json::to_vec(line).map_err(Error::Formless)?;
         (self.keep)(text).map_err(Error::Unkept)
     }
@@ -182,7 +178,7 @@ impl Begun {
     ///
     /// # Errors
     /// A line that a journal does not have.
-    pub fn read(path: &Path, bytes: &[u8]) -> std::result::Result<Begun, Error> {
+    pub fn read(path: &Path, bytes: &[u8]) -> Result<Begun, Error> {
         let wrong = |line: usize, why: &dyn std::fmt::Display| Error::Data {
             path: path.to_owned(),
             why: format!("line {line}: {why}; `parity model --journal FILE` writes a journal"),
@@ -217,7 +213,7 @@ impl Begun {
 ///
 /// # Errors
 /// A line that a journal does not have.
-pub(crate) fn record(path: &Path, bytes: &[u8]) -> std::result::Result<Record, Error> {
+pub(crate) fn record(path: &Path, bytes: &[u8]) -> Result<Record, Error> {
     let lines = Begun::read(path, bytes)?;
     let results: Vec<_> = lines.found.into_values().flatten().collect();
     Ok(Record {

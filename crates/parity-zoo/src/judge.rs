@@ -6,7 +6,7 @@
 
 use zoo_protocol::{Answer, Dtype, Known, Output};
 
-use crate::record::{Continued, Other, Verdict};
+use crate::record::{Continued, ModelVerdict, Other};
 
 /// How many times as far from the reference as the CPU's runs the device may be.
 ///
@@ -34,7 +34,7 @@ pub struct Runs<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The decision.
-    pub verdict: Verdict,
+    pub verdict: ModelVerdict,
     /// Why, where that takes words.
     pub message: Option<String>,
     /// The result that used most of its limit.
@@ -52,7 +52,7 @@ pub struct Judged {
 /// Judges a device's results; `is_device` says whether it tells which kernels ran, and must have run some.
 pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
     let mut judged = Judged {
-        verdict: Verdict::Agrees,
+        verdict: ModelVerdict::Agrees,
         message: None,
         worst: None,
         error: 0.0,
@@ -61,7 +61,7 @@ pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
         same_argmax: true,
     };
     if let Some(words) = other_form(runs) {
-        (judged.verdict, judged.message) = (Verdict::Wrong, Some(words));
+        (judged.verdict, judged.message) = (ModelVerdict::Wrong, Some(words));
         return judged;
     }
     let mut used = f64::NEG_INFINITY;
@@ -97,10 +97,10 @@ pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
     }
     let fallbacks: Vec<_> = runs.device.fallbacks.iter().map(|(op, _)| op.as_str()).collect();
     if !fallbacks.is_empty() {
-        judged.verdict = Verdict::Fallback;
+        judged.verdict = ModelVerdict::Fallback;
         judged.message = Some(format!("ran on the CPU: {}", fallbacks.join(", ")));
     } else if is_device && runs.device.kernels.is_empty() {
-        judged.verdict = Verdict::Fallback;
+        judged.verdict = ModelVerdict::Fallback;
         judged.message = Some("the device executed no kernel".to_owned());
     }
     judged
@@ -135,18 +135,18 @@ pub fn judge_known(runs: Runs<'_>, dtype: Dtype, is_device: bool, known: &Known)
     let finding = &known.finding;
     for output in &known.outputs {
         judged = part(&|name| name == output);
-        if judged.verdict == Verdict::Wrong {
+        if judged.verdict == ModelVerdict::Wrong {
             continue;
         }
         if !judged.verdict.fails() {
             let words =
                 format!("{output} is right, though the spec has it among what `{finding}` makes wrong");
-            (judged.verdict, judged.message) = (Verdict::Wrong, Some(words));
+            (judged.verdict, judged.message) = (ModelVerdict::Wrong, Some(words));
         }
         return judged;
     }
     let words = judged.message.unwrap_or_default();
-    (judged.verdict, judged.message) = (Verdict::Known, Some(format!("{finding}: {words}")));
+    (judged.verdict, judged.message) = (ModelVerdict::Known, Some(format!("{finding}: {words}")));
     judged
 }
 
@@ -184,13 +184,17 @@ pub(crate) fn judge_other(runs: Runs<'_>, dtype: Dtype, program: &str) -> (Other
 }
 
 /// Where one result is worse than another, the worse one is the model's.
-const fn severity(verdict: Verdict) -> u8 {
+const fn severity(verdict: ModelVerdict) -> u8 {
     match verdict {
-        Verdict::Agrees => 0,
-        Verdict::Chaotic => 1,
-        Verdict::CpuFails | Verdict::TooFew | Verdict::Known => 2,
-        Verdict::Wrong => 3,
-        Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout | Verdict::Lacks => 4,
+        ModelVerdict::Agrees => 0,
+        ModelVerdict::Chaotic => 1,
+        ModelVerdict::CpuFails | ModelVerdict::TooFew | ModelVerdict::Known => 2,
+        ModelVerdict::Wrong => 3,
+        ModelVerdict::Fallback
+        | ModelVerdict::Refused
+        | ModelVerdict::Died
+        | ModelVerdict::Timeout
+        | ModelVerdict::Lacks => 4,
     }
 }
 
@@ -199,32 +203,32 @@ fn decide(
     device: &Output,
     [error, own, limit]: [f64; 3],
     dtype: Dtype,
-) -> (Verdict, Option<String>) {
+) -> (ModelVerdict, Option<String>) {
     let name = &reference.name;
     if own.is_infinite() {
         let words = format!("{name}: the CPU's result in {dtype} is not finite where the reference is");
-        return (Verdict::CpuFails, Some(words));
+        return (ModelVerdict::CpuFails, Some(words));
     }
     if error.is_infinite() {
         let words =
             format!("{name}: the device's result is not finite where the reference is, or the reverse");
-        return (Verdict::Wrong, Some(words));
+        return (ModelVerdict::Wrong, Some(words));
     }
     // Half of the dtype's digits.
     let lost = dtype.roundoff().sqrt();
     if own > lost && !device.is_choice {
         let words = format!("{name}: the CPU's own runs are {own:.1e} from the reference, above {lost:.1e}");
-        return (Verdict::Chaotic, Some(words));
+        return (ModelVerdict::Chaotic, Some(words));
     }
     if error <= limit {
-        return (Verdict::Agrees, None);
+        return (ModelVerdict::Agrees, None);
     }
     if own > 0.0 && device.is_choice {
         let words = format!("{name}: the CPU's own runs make other choices than the reference");
-        return (Verdict::Chaotic, Some(words));
+        return (ModelVerdict::Chaotic, Some(words));
     }
     let words = format!("{name}: {error:.2e} from the reference; the limit is {limit:.2e}");
-    (Verdict::Wrong, Some(words))
+    (ModelVerdict::Wrong, Some(words))
 }
 
 /// How an answer's logits continue a text: of result n the last row's largest should be at token n.
@@ -344,7 +348,7 @@ mod tests {
         }
     }
 
-    fn verdict(reference: &[f64], cpu: &[f64], device: &[f64]) -> Verdict {
+    fn verdict(reference: &[f64], cpu: &[f64], device: &[f64]) -> ModelVerdict {
         let (reference, cpu, device) = (answer(reference), answer(cpu), answer(device));
         let runs = Runs {
             reference: &reference,
@@ -357,16 +361,25 @@ mod tests {
     #[test]
     fn the_limit_is_a_multiple_of_the_cpus_own_distance() {
         let (reference, cpu) = ([1.0, -2.0], [1.0 + 2e-7, -2.0]);
-        assert_eq!(verdict(&reference, &cpu, &[1.0, -2.0 - 1.6e-6]), Verdict::Agrees);
-        assert_eq!(verdict(&reference, &cpu, &[1.0, -2.0 - 3e-6]), Verdict::Wrong);
+        assert_eq!(
+            verdict(&reference, &cpu, &[1.0, -2.0 - 1.6e-6]),
+            ModelVerdict::Agrees
+        );
+        assert_eq!(
+            verdict(&reference, &cpu, &[1.0, -2.0 - 3e-6]),
+            ModelVerdict::Wrong
+        );
     }
 
     #[test]
     fn a_model_whose_own_runs_part_is_chaotic_and_nan_is_wrong_even_then() {
-        assert_eq!(verdict(&[1.0], &[1.1], &[2.0]), Verdict::Chaotic);
-        assert_eq!(verdict(&[1.0], &[1.1], &[f64::NAN]), Verdict::Wrong);
-        assert_eq!(verdict(&[1.0], &[f64::NAN], &[1.0]), Verdict::CpuFails);
-        assert_eq!(verdict(&[f64::NAN], &[f64::NAN], &[f64::NAN]), Verdict::Agrees);
+        assert_eq!(verdict(&[1.0], &[1.1], &[2.0]), ModelVerdict::Chaotic);
+        assert_eq!(verdict(&[1.0], &[1.1], &[f64::NAN]), ModelVerdict::Wrong);
+        assert_eq!(verdict(&[1.0], &[f64::NAN], &[1.0]), ModelVerdict::CpuFails);
+        assert_eq!(
+            verdict(&[f64::NAN], &[f64::NAN], &[f64::NAN]),
+            ModelVerdict::Agrees
+        );
     }
 
     #[test]
@@ -404,16 +417,20 @@ mod tests {
         let found = judged(&answer(9.0, 1.0));
         assert_eq!(
             (found.verdict, found.worst.as_deref()),
-            (Verdict::Known, Some("text"))
+            (ModelVerdict::Known, Some("text"))
         );
         assert!(found.message.unwrap().starts_with("a-finding: text: "));
-        assert_eq!(judged(&answer(1.0, 1.0)).verdict, Verdict::Wrong, "it is right");
+        assert_eq!(
+            judged(&answer(1.0, 1.0)).verdict,
+            ModelVerdict::Wrong,
+            "it is right"
+        );
         assert_eq!(
             judged(&answer(9.0, 9.0)).verdict,
-            Verdict::Wrong,
+            ModelVerdict::Wrong,
             "another one is wrong as well"
         );
-        assert_eq!(judged(&none).verdict, Verdict::Fallback, "no kernel ran");
+        assert_eq!(judged(&none).verdict, ModelVerdict::Fallback, "no kernel ran");
     }
 
     #[test]
@@ -488,7 +505,7 @@ mod tests {
 
     #[test]
     fn another_shape_is_wrong() {
-        assert_eq!(verdict(&[1.0, 2.0], &[1.0, 2.0], &[1.0]), Verdict::Wrong);
+        assert_eq!(verdict(&[1.0, 2.0], &[1.0, 2.0], &[1.0]), ModelVerdict::Wrong);
     }
 
     #[test]
@@ -502,16 +519,16 @@ mod tests {
             };
             judge(runs, Dtype::F32, true).verdict
         };
-        assert_eq!(runs(&same), Verdict::Agrees);
+        assert_eq!(runs(&same), ModelVerdict::Agrees);
         let fell = Answer {
             fallbacks: vec![("op".to_owned(), 1)],
             ..same.clone()
         };
-        assert_eq!(runs(&fell), Verdict::Fallback);
+        assert_eq!(runs(&fell), ModelVerdict::Fallback);
         let idle = Answer {
             kernels: vec![],
             ..same.clone()
         };
-        assert_eq!(runs(&idle), Verdict::Fallback);
+        assert_eq!(runs(&idle), ModelVerdict::Fallback);
     }
 }

@@ -6,14 +6,14 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 
 use crate::{
     Error,
-    record::{Record, Result, Verdict},
+    record::{ModelResult, ModelVerdict, Record},
 };
 
 /// Renders the XML. A result that was not compared, or that is known to be wrong, is `skipped` with its reason.
 ///
 /// # Errors
 /// When the XML writer fails, which writing to memory does not.
-pub fn junit(record: &Record) -> std::result::Result<String, Error> {
+pub fn junit(record: &Record) -> Result<String, Error> {
     let mut report = Report::new("parity model");
     for info in &record.backends {
         let mut suite = TestSuite::new(info.backend.as_str());
@@ -40,18 +40,20 @@ pub fn junit(record: &Record) -> std::result::Result<String, Error> {
     Ok(xml.replacen(&count, "", 1))
 }
 
-fn test_case(result: &Result) -> TestCase {
+fn test_case(result: &ModelResult) -> TestCase {
     let mut status = match result.verdict {
-        Verdict::Agrees => TestCaseStatus::success(),
-        Verdict::Chaotic | Verdict::CpuFails | Verdict::Known | Verdict::TooFew => TestCaseStatus::skipped(),
-        Verdict::Wrong | Verdict::Fallback | Verdict::Refused => {
+        ModelVerdict::Agrees => TestCaseStatus::success(),
+        ModelVerdict::Chaotic | ModelVerdict::CpuFails | ModelVerdict::Known | ModelVerdict::TooFew => {
+            TestCaseStatus::skipped()
+        }
+        ModelVerdict::Wrong | ModelVerdict::Fallback | ModelVerdict::Refused => {
             TestCaseStatus::non_success(NonSuccessKind::Failure)
         }
-        Verdict::Lacks | Verdict::Died | Verdict::Timeout => {
+        ModelVerdict::Lacks | ModelVerdict::Died | ModelVerdict::Timeout => {
             TestCaseStatus::non_success(NonSuccessKind::Error)
         }
     };
-    if result.verdict != Verdict::Agrees {
+    if result.verdict != ModelVerdict::Agrees {
         status.set_type(result.verdict.word());
         status.set_message(result.message.as_deref().unwrap_or(result.verdict.meaning()));
     }
@@ -70,10 +72,10 @@ mod tests {
     #[test]
     fn failures_are_failures_and_what_was_not_compared_is_skipped() {
         let xml = junit(&record(&[
-            Verdict::Agrees,
-            Verdict::Chaotic,
-            Verdict::Wrong,
-            Verdict::Died,
+            ModelVerdict::Agrees,
+            ModelVerdict::Chaotic,
+            ModelVerdict::Wrong,
+            ModelVerdict::Died,
         ]))
         .unwrap();
         assert!(

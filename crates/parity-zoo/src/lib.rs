@@ -30,7 +30,7 @@ pub use gate::{Gated, gate};
 pub use journal::{Begun, Journal, Keep};
 pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge, judge_known};
 pub use junit::junit;
-pub use record::{Continued, Record, Result, Texts, VERSION, Verdict};
+pub use record::{Continued, ModelResult, ModelVerdict, Record, Texts, VERSION};
 pub use render::{bisection, bisection_json, is_record, json, markdown, parse, read, text};
 pub use run::{Settings, bisect, plan, run};
 pub use specs::{load, select};

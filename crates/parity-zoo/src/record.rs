@@ -25,7 +25,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing: usize,
     /// One for each model, dtype and device, in the order of the specs.
-    pub results: Vec<Result>,
+    pub results: Vec<ModelResult>,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -35,7 +35,7 @@ fn is_zero(count: &usize) -> bool {
 /// What became of a model in one dtype on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Result {
+pub struct ModelResult {
     /// The model's name.
     pub model: String,
     /// Its network.
@@ -47,7 +47,7 @@ pub struct Result {
     /// How near to a GPU the results were computed.
     pub level: String,
     /// What was decided.
-    pub verdict: Verdict,
+    pub verdict: ModelVerdict,
     /// Why, where that takes words.
     pub message: Option<String>,
     /// What the results were held against.
@@ -160,27 +160,27 @@ macro_rules! verdicts {
         /// What was decided about a model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum Verdict {
+        pub enum ModelVerdict {
             $(#[doc = $meaning] $variant,)*
         }
 
-        impl Verdict {
+        impl ModelVerdict {
             /// Every verdict.
-            pub const ALL: &[Verdict] = &[$(Verdict::$variant,)*];
+            pub const ALL: &[ModelVerdict] = &[$(ModelVerdict::$variant,)*];
 
             /// The word of tables.
             pub const fn word(self) -> &'static str {
-                match self { $(Verdict::$variant => $word,)* }
+                match self { $(ModelVerdict::$variant => $word,)* }
             }
 
             /// What it means.
             pub const fn meaning(self) -> &'static str {
-                match self { $(Verdict::$variant => $meaning,)* }
+                match self { $(ModelVerdict::$variant => $meaning,)* }
             }
 
             /// Whether it fails a run.
             pub const fn fails(self) -> bool {
-                match self { $(Verdict::$variant => $fails,)* }
+                match self { $(ModelVerdict::$variant => $fails,)* }
             }
         }
     };
@@ -210,7 +210,7 @@ impl Record {
     }
 
     /// How many results have a verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: ModelVerdict) -> usize {
         self.results
             .iter()
             .filter(|result| result.verdict == verdict)

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use crate::{
     Bisection, Error, Step, journal,
     judge::CHOSEN_FACTOR,
-    record::{Continued, Other, Record, Result, Texts, VERSION, Verdict},
+    record::{Continued, ModelResult, ModelVerdict, Other, Record, Texts, VERSION},
 };
 
 /// Columns of the bars that show an error's growth, and the decades that they stand for.
@@ -15,7 +15,7 @@ const BAR: usize = 32;
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub fn json(record: &Record) -> std::result::Result<String, Error> {
+pub fn json(record: &Record) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(record).map_err(Error::Formless)?;
     text.push('\n');
     Ok(text)
@@ -31,7 +31,7 @@ pub fn is_record(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read, or holds another form.
-pub fn read(path: &Path) -> std::result::Result<Record, Error> {
+pub fn read(path: &Path) -> Result<Record, Error> {
     let bytes = std::fs::read(path).map_err(|why| Error::Read {
         path: path.to_owned(),
         why,
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> std::result::Result<Record, Error> {
 ///
 /// # Errors
 /// They have another form.
-pub fn parse(path: &Path, bytes: &[u8]) -> std::result::Result<Record, Error> {
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record, Error> {
     if journal::is_journal(bytes) {
         return journal::record(path, bytes);
     }
@@ -76,7 +76,7 @@ const HEAD: [&str; 11] = [
     "verdict",
 ];
 
-fn row(result: &Result) -> [String; 11] {
+fn row(result: &ModelResult) -> [String; 11] {
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1e}"));
     let used = match (result.error, result.limit) {
         (Some(error), Some(limit)) if limit > 0.0 => format!("{:.0}%", error / limit * 100.0),
@@ -106,7 +106,7 @@ fn row(result: &Result) -> [String; 11] {
 }
 
 /// The results that have a message.
-fn told(record: &Record) -> Vec<&Result> {
+fn told(record: &Record) -> Vec<&ModelResult> {
     let told = record.results.iter().filter(|result| result.message.is_some());
     told.collect()
 }
@@ -123,7 +123,7 @@ fn texts(record: &Record) -> Vec<String> {
             ),
         }
     };
-    let line = |result: &Result| {
+    let line = |result: &ModelResult| {
         let Texts { device, reference } = result.text.as_ref()?;
         Some(format!(
             "{} {} on {}: of another program's text {} are the device's likeliest, {} the reference's",
@@ -139,7 +139,7 @@ fn texts(record: &Record) -> Vec<String> {
 }
 
 /// How near another program is, in words.
-fn other(result: &Result) -> Option<String> {
+fn other(result: &ModelResult) -> Option<String> {
     let Other {
         program,
         error,
@@ -189,7 +189,7 @@ pub fn text(record: &Record) -> String {
 
 /// Counts of verdicts in one line.
 fn summary(record: &Record) -> String {
-    let counts = Verdict::ALL
+    let counts = ModelVerdict::ALL
         .iter()
         .filter_map(|verdict| match record.count(*verdict) {
             0 => None,
@@ -253,7 +253,10 @@ pub fn markdown(record: &Record) -> String {
             record.candle_version, record.seed
         ),
     );
-    for verdict in Verdict::ALL.iter().filter(|verdict| record.count(**verdict) > 0) {
+    for verdict in ModelVerdict::ALL
+        .iter()
+        .filter(|verdict| record.count(**verdict) > 0)
+    {
         put(
             out,
             format_args!(
@@ -412,7 +415,7 @@ pub fn bisection(found: &Bisection) -> String {
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub fn bisection_json(found: &Bisection) -> std::result::Result<String, Error> {
+pub fn bisection_json(found: &Bisection) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(found).map_err(Error::Formless)?;
     text.push('\n');
     Ok(text)

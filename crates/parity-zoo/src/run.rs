@@ -17,7 +17,7 @@ use crate::{
     Bisection, Error,
     journal::{Header, Journal},
     judge::{Judged, Runs, continued, judge, judge_known, judge_other},
-    record::{Record, Result, Texts, VERSION, Verdict},
+    record::{ModelResult, ModelVerdict, Record, Texts, VERSION},
     supervise::{Ending, Worker, ask},
     weights,
 };
@@ -71,8 +71,8 @@ pub fn run(
     models: &[ModelSpec],
     settings: &Settings,
     mut journal: Option<Journal>,
-    done: &(dyn Fn(&Result) + Sync),
-) -> std::result::Result<Record, Error> {
+    done: &(dyn Fn(&ModelResult) + Sync),
+) -> Result<Record, Error> {
     for model in models {
         weights::check(model, settings.weights.as_deref())?;
     }
@@ -133,7 +133,7 @@ pub fn run(
 
 /// The results of a run, by their places in the plan.
 struct Kept {
-    found: BTreeMap<usize, Vec<Result>>,
+    found: BTreeMap<usize, Vec<ModelResult>>,
     journal: Option<Journal>,
     /// Why the journal could not be written, which ends the run.
     failure: Option<Error>,
@@ -141,7 +141,7 @@ struct Kept {
 
 impl Kept {
     /// Whether the run goes on.
-    fn keep(&mut self, place: usize, seconds: f64, results: Vec<Result>) -> bool {
+    fn keep(&mut self, place: usize, seconds: f64, results: Vec<ModelResult>) -> bool {
         if self.failure.is_none()
             && let Some(journal) = &mut self.journal
         {
@@ -153,11 +153,7 @@ impl Kept {
 }
 
 /// Opens a device and closes it, to learn what it is.
-fn open(
-    settings: &Settings,
-    device: &str,
-    env: &[(String, String)],
-) -> std::result::Result<BackendInfo, Error> {
+fn open(settings: &Settings, device: &str, env: &[(String, String)]) -> Result<BackendInfo, Error> {
     let request = Request {
         device: device.to_owned(),
         jobs: vec![],
@@ -182,7 +178,7 @@ fn open(
 enum Came {
     Answer(Box<Answer>),
     /// The verdict that this is, and why.
-    Nothing(Verdict, String),
+    Nothing(ModelVerdict, String),
 }
 
 /// The answers of the CPU that a judgement needs, and what they are.
@@ -207,7 +203,7 @@ impl Unit<'_> {
         }
     }
 
-    fn results(&self, settings: &Settings, backends: &[BackendInfo]) -> Vec<Result> {
+    fn results(&self, settings: &Settings, backends: &[BackendInfo]) -> Vec<ModelResult> {
         let bounds = self.bounds(settings);
         let each = settings.devices.iter().zip(backends);
         each.map(|((device, env), info)| self.result(settings, &bounds, (device, env), info))
@@ -216,7 +212,7 @@ impl Unit<'_> {
 
     /// The CPU's runs. The reference is the first of these that there is: a run in f64; with quantized weights, a run that
     /// multiplies with them in f32; a run in f32, where the network does not run in f64.
-    fn bounds(&self, settings: &Settings) -> std::result::Result<Bounds, (Verdict, String)> {
+    fn bounds(&self, settings: &Settings) -> Result<Bounds, (ModelVerdict, String)> {
         let narrow = self.dtype.computes_in();
         let is_block = self.dtype.is_block();
         let mut jobs: Vec<Job> = (0..=NUDGES)
@@ -240,9 +236,9 @@ impl Unit<'_> {
             match came {
                 Came::Answer(answer) => cpu.push(*answer),
                 // Of what this worker cannot run candle's CPU can tell nothing.
-                Came::Nothing(Verdict::Lacks, why) => return Err((Verdict::Lacks, why)),
+                Came::Nothing(ModelVerdict::Lacks, why) => return Err((ModelVerdict::Lacks, why)),
                 Came::Nothing(_, why) if nudge == 0 => {
-                    return Err((Verdict::CpuFails, format!("the CPU: {why}")));
+                    return Err((ModelVerdict::CpuFails, format!("the CPU: {why}")));
                 }
                 Came::Nothing(..) => {}
             }
@@ -268,7 +264,7 @@ impl Unit<'_> {
             }
         }
         let words = "the CPU: its run in wider precision failed".to_owned();
-        Err((Verdict::CpuFails, words))
+        Err((ModelVerdict::CpuFails, words))
     }
 
     /// Has a worker do jobs: one outcome for each.
@@ -303,20 +299,20 @@ impl Unit<'_> {
             came.extend(match reply {
                 Reply::Ready(_) => None,
                 Reply::Done(answer) => Some(Came::Answer(answer)),
-                Reply::Failed(why) => Some(Came::Nothing(Verdict::Refused, why)),
-                Reply::TooFew(why) => Some(Came::Nothing(Verdict::TooFew, why)),
-                Reply::Lacks(why) => Some(Came::Nothing(Verdict::Lacks, why)),
-                Reply::Unavailable(why) => Some(Came::Nothing(Verdict::Died, why)),
+                Reply::Failed(why) => Some(Came::Nothing(ModelVerdict::Refused, why)),
+                Reply::TooFew(why) => Some(Came::Nothing(ModelVerdict::TooFew, why)),
+                Reply::Lacks(why) => Some(Came::Nothing(ModelVerdict::Lacks, why)),
+                Reply::Unavailable(why) => Some(Came::Nothing(ModelVerdict::Died, why)),
             });
         }
         while came.len() < count {
             came.push(match &ending {
                 Ending::Timeout => {
                     let limit = settings.worker.limit.as_secs_f64();
-                    Came::Nothing(Verdict::Timeout, format!("longer than {limit} s"))
+                    Came::Nothing(ModelVerdict::Timeout, format!("longer than {limit} s"))
                 }
-                Ending::Died(how) => Came::Nothing(Verdict::Died, how.clone()),
-                Ending::Whole => Came::Nothing(Verdict::Died, "the worker gave no reply".to_owned()),
+                Ending::Died(how) => Came::Nothing(ModelVerdict::Died, how.clone()),
+                Ending::Whole => Came::Nothing(ModelVerdict::Died, "the worker gave no reply".to_owned()),
             });
         }
         came
@@ -325,17 +321,17 @@ impl Unit<'_> {
     fn result(
         &self,
         settings: &Settings,
-        bounds: &std::result::Result<Bounds, (Verdict, String)>,
+        bounds: &Result<Bounds, (ModelVerdict, String)>,
         (device, env): (&str, &[(String, String)]),
         info: &BackendInfo,
-    ) -> Result {
-        let mut result = Result {
+    ) -> ModelResult {
+        let mut result = ModelResult {
             model: self.spec.name.clone(),
             architecture: self.spec.architecture.clone(),
             dtype: self.dtype,
             backend: device.to_owned(),
             level: info.level.clone(),
-            verdict: Verdict::CpuFails,
+            verdict: ModelVerdict::CpuFails,
             message: None,
             reference: String::new(),
             outputs: 0,
@@ -372,9 +368,9 @@ impl Unit<'_> {
         };
         let answer = match self.ask(settings, (device, env), vec![job]).into_iter().next() {
             Some(Came::Answer(answer)) => answer,
-            Some(Came::Nothing(Verdict::Refused, why)) if known.is_some_and(|known| known.refused) => {
+            Some(Came::Nothing(ModelVerdict::Refused, why)) if known.is_some_and(|known| known.refused) => {
                 let finding = known.map_or("", |known| known.finding.as_str());
-                (result.verdict, result.message) = (Verdict::Known, Some(format!("{finding}: {why}")));
+                (result.verdict, result.message) = (ModelVerdict::Known, Some(format!("{finding}: {why}")));
                 return result;
             }
             Some(Came::Nothing(verdict, why)) => {
@@ -385,7 +381,7 @@ impl Unit<'_> {
         };
         if let Some(known) = known.filter(|known| known.refused) {
             let words = format!("it ran, though the spec says that `{}` refuses it", known.finding);
-            (result.verdict, result.message) = (Verdict::Wrong, Some(words));
+            (result.verdict, result.message) = (ModelVerdict::Wrong, Some(words));
             return result;
         }
         let cpu: Vec<&Answer> = bounds.cpu.iter().collect();
@@ -405,7 +401,7 @@ impl Unit<'_> {
         if let Some(calls) = &self.spec.calls {
             let (other, why) = judge_other(runs, self.dtype, &calls.program);
             if let Some(why) = why.filter(|_| !result.verdict.fails()) {
-                (result.verdict, result.message) = (Verdict::Wrong, Some(why));
+                (result.verdict, result.message) = (ModelVerdict::Wrong, Some(why));
             }
             result.other = Some(other);
         }
@@ -423,7 +419,11 @@ impl Unit<'_> {
             if !result.verdict.fails() && !self.dtype.is_block() {
                 let (is_right, words) = texts.judged(limit, text.otherwise.as_deref());
                 result.message = words.or(result.message);
-                result.verdict = if is_right { result.verdict } else { Verdict::Wrong };
+                result.verdict = if is_right {
+                    result.verdict
+                } else {
+                    ModelVerdict::Wrong
+                };
             }
             result.text = Some(texts);
         }
@@ -439,7 +439,7 @@ const MODELLED: &str = " (model)";
 const MODEL: &str = "model";
 
 /// Puts a judgement into a result. JSON has no infinity: a distance that is none is left out.
-fn fill(result: &mut Result, judged: Judged, answer: &Answer) {
+fn fill(result: &mut ModelResult, judged: Judged, answer: &Answer) {
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     result.verdict = judged.verdict;
     result.message = judged.message;
@@ -459,7 +459,7 @@ fn fill(result: &mut Result, judged: Judged, answer: &Answer) {
 ///
 /// # Errors
 /// The worker program or the device is not there, or the model does not run.
-pub fn bisect(model: &ModelSpec, dtype: Dtype, settings: &Settings) -> std::result::Result<Bisection, Error> {
+pub fn bisect(model: &ModelSpec, dtype: Dtype, settings: &Settings) -> Result<Bisection, Error> {
     if !settings.worker.program.is_file() {
         return Err(Error::NoWorker(settings.worker.program.clone()));
     }

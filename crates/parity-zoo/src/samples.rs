@@ -3,7 +3,7 @@
 use parity_model::record::BackendInfo;
 use zoo_protocol::{Dtype, Watched};
 
-use crate::record::{Record, Result, VERSION, Verdict};
+use crate::record::{ModelResult, ModelVerdict, Record, VERSION};
 
 /// A software card.
 pub(crate) fn device() -> BackendInfo {
@@ -40,8 +40,8 @@ pub(crate) fn op(name: &str, device: f64, cpu: f64) -> Watched {
 }
 
 /// A record of one card with a model for each of the verdicts: `m0`, `m1` ..
-pub(crate) fn record(verdicts: &[Verdict]) -> Record {
-    let result = |(place, verdict): (usize, &Verdict)| Result {
+pub(crate) fn record(verdicts: &[ModelVerdict]) -> Record {
+    let result = |(place, verdict): (usize, &ModelVerdict)| ModelResult {
         model: format!("m{place}"),
         architecture: "llama".to_owned(),
         dtype: Dtype::F32,

@@ -6,10 +6,8 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::library::{self, Missing};
+use crate::library::{self, Missing, Status};
 
-/// `CUresult`.
-pub(crate) type Status = c_uint;
 /// `CUdevice`.
 pub(crate) type Device = c_int;
 /// `CUcontext`, `CUstream`, `CUevent`, `CUmodule`, `CUfunction`, `CUgraph`, `CUgraphExec`: pointers to what only the driver knows.

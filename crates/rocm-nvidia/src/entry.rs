@@ -34,8 +34,9 @@ use context::{CONTEXTS, ask, bound, context, count, device, driver, take};
 pub(crate) use context::{bound_to, current};
 use module::{extra_list, load_module};
 
-use crate::cuda::{self, Address, Copy2d, Cuda, Handle, Status};
+use crate::cuda::{self, Address, Copy2d, Cuda, Handle};
 use crate::error::{self, Result};
+use crate::library::Status;
 use crate::properties;
 
 /// A code of HIP's, for blas.rs.

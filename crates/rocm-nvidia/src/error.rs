@@ -7,7 +7,7 @@ pub(crate) use rocm_rs::driver::{
     Result, begin, keep, name, peek_last, record, take_detail, take_last, text,
 };
 
-use crate::cuda::Status;
+use crate::library::Status;
 
 /// HIP's code for an error of NVIDIA's driver. One that nobody thought of is `hipErrorUnknown`, never success.
 ///

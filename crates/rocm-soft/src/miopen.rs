@@ -55,14 +55,14 @@ struct Pooling {
 
 /// The object that a handle names. Each kind of descriptor is an error until it is set.
 #[derive(Debug, Clone, Copy)]
-enum Object {
+enum MiopenObject {
     Handle,
     Tensor(Option<Tensor>),
     Convolution(Option<Convolution>),
     Pooling(Option<Pooling>),
 }
 
-static OBJECTS: Objects<Object> = Objects::new(HandleKind::Nn);
+static OBJECTS: Objects<MiopenObject> = Objects::new(HandleKind::Nn);
 
 const REACH: Reach<miopenStatus_t> = Reach {
     who: "MIOpen",
@@ -73,19 +73,19 @@ const REACH: Reach<miopenStatus_t> = Reach {
 /// A handle for `stream`: streams execute at submission, so that it is checked and changes nothing.
 pub(crate) fn create_handle(stream: usize) -> Result<usize> {
     REACH.device()?.check_stream(stream).map_err(|_| BAD_PARAMETER)?;
-    Ok(OBJECTS.insert(Object::Handle))
+    Ok(OBJECTS.insert(MiopenObject::Handle))
 }
 
 pub(crate) fn create_tensor() -> usize {
-    OBJECTS.insert(Object::Tensor(None))
+    OBJECTS.insert(MiopenObject::Tensor(None))
 }
 
 pub(crate) fn create_convolution() -> usize {
-    OBJECTS.insert(Object::Convolution(None))
+    OBJECTS.insert(MiopenObject::Convolution(None))
 }
 
 pub(crate) fn create_pooling() -> usize {
-    OBJECTS.insert(Object::Pooling(None))
+    OBJECTS.insert(MiopenObject::Pooling(None))
 }
 
 /// Ends a handle or a descriptor.
@@ -93,30 +93,32 @@ pub(crate) fn destroy(object: usize) -> Result {
     OBJECTS.remove(object).map(drop).ok_or(BAD_PARAMETER)
 }
 
-fn get<T>(object: usize, pick: impl FnOnce(Object) -> Option<T>) -> Result<T> {
+fn get<T>(object: usize, pick: impl FnOnce(MiopenObject) -> Option<T>) -> Result<T> {
     let found = OBJECTS.with(object, |found| *found).and_then(pick);
     found.ok_or(BAD_PARAMETER)
 }
 
 /// Changes an object; `change` finds nothing to change in one of another kind.
-fn set(object: usize, change: impl FnOnce(&mut Object) -> Option<()>) -> Result {
+fn set(object: usize, change: impl FnOnce(&mut MiopenObject) -> Option<()>) -> Result {
     OBJECTS.with(object, change).flatten().ok_or(BAD_PARAMETER)
 }
 
 fn check_handle(handle: usize) -> Result {
-    get(handle, |object| matches!(object, Object::Handle).then_some(()))
+    get(handle, |object| {
+        matches!(object, MiopenObject::Handle).then_some(())
+    })
 }
 
 fn tensor(object: usize) -> Result<Tensor> {
     get(object, |object| match object {
-        Object::Tensor(tensor) => tensor,
+        MiopenObject::Tensor(tensor) => tensor,
         _ => None,
     })
 }
 
 fn convolution(object: usize) -> Result<Convolution> {
     get(object, |object| match object {
-        Object::Convolution(convolution) => convolution,
+        MiopenObject::Convolution(convolution) => convolution,
         _ => None,
     })
 }
@@ -132,7 +134,7 @@ fn sizes<const N: usize>(numbers: [i32; N], least: i32) -> Result<[usize; N]> {
 pub(crate) fn set_tensor(object: usize, datatype: miopenDataType_t, dims: [i32; 4]) -> Result {
     let sizes = sizes(dims, 1)?;
     set(object, |object| {
-        let Object::Tensor(tensor) = object else {
+        let MiopenObject::Tensor(tensor) = object else {
             return None;
         };
         *tensor = Some(Tensor { datatype, sizes });
@@ -156,7 +158,7 @@ pub(crate) fn init_convolution(
         _ => return Err(BAD_PARAMETER),
     }
     set(object, |object| {
-        let Object::Convolution(convolution) = object else {
+        let MiopenObject::Convolution(convolution) = object else {
             return None;
         };
         *convolution = Some(Convolution { slide, groups: 1 });
@@ -167,7 +169,7 @@ pub(crate) fn init_convolution(
 pub(crate) fn set_groups(object: usize, groups: i32) -> Result {
     let [groups] = sizes([groups], 1)?;
     set(object, |object| {
-        let Object::Convolution(Some(convolution)) = object else {
+        let MiopenObject::Convolution(Some(convolution)) = object else {
             return None;
         };
         convolution.groups = groups;
@@ -193,7 +195,7 @@ pub(crate) fn set_pooling(
         },
     };
     set(object, |object| {
-        let Object::Pooling(pooling) = object else {
+        let MiopenObject::Pooling(pooling) = object else {
             return None;
         };
         *pooling = Some(new);
@@ -377,7 +379,7 @@ impl Pool {
     pub(crate) fn run(&self) -> Result {
         check_handle(self.handle)?;
         let Pooling { mode, window, slide } = get(self.pooling, |object| match object {
-            Object::Pooling(pooling) => pooling,
+            MiopenObject::Pooling(pooling) => pooling,
             _ => None,
         })?;
         let (images, results) = (tensor(self.tensors[0])?, tensor(self.tensors[1])?);

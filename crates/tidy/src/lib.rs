@@ -127,6 +127,53 @@ impl Source {
     }
 }
 
+impl Source {
+    /// The types that the file declares, each with its line: structs, enums, unions, traits and aliases, those of a macro's call and
+    /// those within functions too. Names of types that belong to a trait are left out, and so is what `#[cfg(test)]` marks.
+    ///
+    /// # Panics
+    /// As [`Source::mentions`].
+    pub fn types(&self) -> Vec<(usize, String)> {
+        let tokens: TokenStream = self
+            .text
+            .parse()
+            .unwrap_or_else(|error| panic!("{}: not Rust: {error}", self.path));
+        let mut found = Vec::new();
+        types(tokens, false, &mut found);
+        found
+    }
+}
+
+/// Reads the tokens of one level; `belong` says that it is the body of an `impl` or a `trait`.
+fn types(tokens: TokenStream, belong: bool, found: &mut Vec<(usize, String)>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let (mut at, mut next_belong) = (0, false);
+    while at < tokens.len() {
+        if mark(&tokens, at) == Some('#') {
+            at = attribute(&tokens, at);
+            continue;
+        }
+        match (&tokens[at], tokens.get(at + 1)) {
+            (TokenTree::Ident(word), Some(TokenTree::Ident(name))) => {
+                let word = word.to_string();
+                let is_type = ["struct", "enum", "union", "trait"].contains(&word.as_str());
+                if is_type || (word == "type" && !belong) {
+                    found.push((line(name.span().start()), name.to_string()));
+                }
+                next_belong |= ["impl", "trait"].contains(&word.as_str());
+            }
+            (TokenTree::Ident(word), _) if word == "impl" => next_belong = true,
+            (TokenTree::Group(group), _) => {
+                let is_body = group.delimiter() == Delimiter::Brace;
+                types(group.stream(), is_body && next_belong, found);
+                next_belong &= !is_body;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 fn open_matches(tokens: TokenStream, enums: &[&str], lines: &mut Vec<usize>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let (mut at, mut start, mut names_variant, mut open) = (0, 0, false, None);

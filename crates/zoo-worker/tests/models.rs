@@ -8,7 +8,7 @@
 use std::{fs, io::Write as _, path::Path, time::Duration};
 
 use kernel_build::Target;
-use parity_zoo::{Begun, Dtype, Journal, Keep, ModelSpec, Settings, Verdict, Worker, WrongWeight};
+use parity_zoo::{Begun, Dtype, Journal, Keep, ModelSpec, ModelVerdict, Settings, Worker, WrongWeight};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -59,7 +59,7 @@ fn a_language_model_a_mixture_an_image_model_blocks_graphs_and_training_agree() 
     let record = parity_zoo::run(&models, &settings(&[]), None, &|_| {}).unwrap();
     assert_eq!(record.results.len(), 7);
     for result in &record.results {
-        assert_eq!(result.verdict, Verdict::Agrees, "{result:?}");
+        assert_eq!(result.verdict, ModelVerdict::Agrees, "{result:?}");
         assert!(result.kernels > 0 && result.level == "isa", "{result:?}");
     }
     let text = parity_zoo::text(&record);
@@ -131,7 +131,12 @@ fn one_weight_tensor_that_is_a_ten_thousandth_off_is_refused() {
         factor: 1.000_1,
     });
     let record = parity_zoo::run(&models(&["llama"], &[Dtype::F32]), &settings, None, &|_| {}).unwrap();
-    assert_eq!(record.results[0].verdict, Verdict::Wrong, "{:?}", record.results);
+    assert_eq!(
+        record.results[0].verdict,
+        ModelVerdict::Wrong,
+        "{:?}",
+        record.results
+    );
     assert_eq!(record.failing(), 1);
 }
 
@@ -140,7 +145,7 @@ fn a_model_that_cannot_be_built_and_a_time_that_is_over_are_told_apart() {
     let mut broken = models(&["llama"], &[Dtype::F32]);
     broken[0].config.remove("vocab_size");
     let record = parity_zoo::run(&broken, &settings(&[]), None, &|_| {}).unwrap();
-    assert_eq!(record.results[0].verdict, Verdict::CpuFails);
+    assert_eq!(record.results[0].verdict, ModelVerdict::CpuFails);
     assert!(
         record.results[0]
             .message

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// What to print.
-    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) format: OutputFormat,
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub(crate) struct OutputArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Tables, totals, failures.
     Text,
     /// The whole record.

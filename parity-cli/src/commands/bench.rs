@@ -6,7 +6,7 @@ use parity_bench::{BenchRun, Row, TOLERANCE, slower};
 use parity_exec::BackendDevice;
 use parity_run::{
     Selection,
-    bench::{self, Settings},
+    bench::{self, BenchSettings},
     cost,
 };
 
@@ -83,13 +83,13 @@ pub(super) fn selection(quick: bool, mut select: SelectArgs) -> Result<Selection
     settings::selection(select)
 }
 
-fn settings_of(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Settings, Failure> {
+fn settings_of(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<BenchSettings, Failure> {
     let limit = limit(&args)?;
-    let mut pace = Settings::pace(args.quick);
+    let mut pace = BenchSettings::pace(args.quick);
     if let Some(samples) = args.samples {
         pace.samples = samples as usize;
     }
-    Ok(Settings {
+    Ok(BenchSettings {
         devices,
         selection: selection(args.quick, args.select)?,
         seed: args.seed,

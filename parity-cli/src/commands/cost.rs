@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use parity_bench::cost::{self as pages, CostRun, Finding, TOLERANCE, worse};
+use parity_bench::cost::{self as pages, CostRun, TOLERANCE, Worsening, worse};
 use parity_exec::BackendDevice;
-use parity_run::cost::{self, Settings};
+use parity_run::cost::{self, CostSettings};
 use serde_json::json;
 
 use super::bench::{limit, selection};
@@ -39,7 +39,7 @@ pub(super) fn count(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Exit
         );
     }
     let (format, out) = (args.format, args.out.clone());
-    let settings = Settings {
+    let settings = CostSettings {
         devices,
         limit: limit(&args)?,
         seed: args.seed,
@@ -98,7 +98,7 @@ pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>, page: &PageArg
     Ok(if found.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-fn judged(base: &Path, percent: f64, found: &[Finding], compared: usize) -> String {
+fn judged(base: &Path, percent: f64, found: &[Worsening], compared: usize) -> String {
     let mut page = match found.len() {
         0 => format!("PASS: no counter of {compared} rows and devices is worse by more than {percent} %\n"),
         count => format!(

@@ -74,7 +74,7 @@ pub(super) fn pages(settings: &Settings, plan: &Plan) -> Result<(String, RunReco
     let mut text = String::new();
     for case in &plan.cases {
         let inputs = case.inputs(settings.seed);
-        let page = Page {
+        let page = Explanation {
             in_specs: plan.all.contains(case),
             case,
             want: expected(case, &inputs),
@@ -98,7 +98,7 @@ fn views(case: &Case, inputs: &[HostTensor]) -> Vec<HostTensor> {
 }
 
 /// All there is to say about a case.
-struct Page<'a> {
+struct Explanation<'a> {
     in_specs: bool,
     case: &'a Case,
     want: Expected,
@@ -110,7 +110,7 @@ struct Page<'a> {
     findings: &'a Findings,
 }
 
-impl Page<'_> {
+impl Explanation<'_> {
     fn render(&self) -> String {
         let mut page = String::new();
         // Writing to a `String` does not fail.

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use parity_model::{Case, findings::Findings};
 use parity_run::{
     Column, Selection, Settings, Stop, findings,
-    fuzz::{self, Journal, Progress, Report, Workers},
+    fuzz::{self, FuzzProgress, Journal, Report, Workers},
     names,
     shrink::pin,
     specs,
@@ -57,7 +57,7 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
         memory_limit,
         ..default
     };
-    let wanted = fuzz::Settings {
+    let wanted = fuzz::FuzzSettings {
         ops: args
             .ops
             .iter()
@@ -114,10 +114,10 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn told(progress: Progress) {
+fn told(progress: FuzzProgress) {
     match progress {
-        Progress::Round(cases) => complain(&format!("{cases} cases")),
-        Progress::Shrinking(groups) => complain(&format!("looking for smaller cases of {groups} groups")),
+        FuzzProgress::Round(cases) => complain(&format!("{cases} cases")),
+        FuzzProgress::Shrinking(groups) => complain(&format!("looking for smaller cases of {groups} groups")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use parity_exec::{Backend, CANDLE_VERSION};
 use parity_model::Case;
-use parity_run::{Column, Open, Place, cores};
+use parity_run::{Column, JournalFile, Place, cores};
 use parity_zoo::{Begun, Bisection, Dtype, Error, Journal, Keep, ModelSpec, Settings, WORKER, Worker};
 
 use super::run::progress;
@@ -85,12 +85,13 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
 
 /// The journal that the command line names.
 fn journal(args: &ModelArgs) -> Result<Option<Journal>, Failure> {
-    let keep =
-        |mut open: Open| -> Keep { Box::new(move |line| open.text(line).map_err(|error| error.to_string())) };
+    let keep = |mut open: JournalFile| -> Keep {
+        Box::new(move |line| open.text(line).map_err(|error| error.to_string()))
+    };
     Ok(match (&args.journal, &args.resume) {
-        (Some(path), _) => Some(Journal::new(keep(Open::new(path)?))),
+        (Some(path), _) => Some(Journal::new(keep(JournalFile::new(path)?))),
         (None, Some(path)) => {
-            let (open, bytes) = Open::old(path)?;
+            let (open, bytes) = JournalFile::old(path)?;
             let begun = Begun::read(path, &bytes)?;
             open.cut(begun.whole)?;
             Some(Journal::after(begun, keep(open)))

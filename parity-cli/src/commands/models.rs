@@ -6,7 +6,7 @@ use parity_run::records;
 use parity_zoo::{Measure, Record, changes};
 
 use crate::{
-    args::{DiffArgs, DiffFormat, Format, GateArgs, ReportArgs, word},
+    args::{DiffArgs, DiffFormat, GateArgs, OutputFormat, ReportArgs, word},
     exit::{Exit, Failure},
     output::put_page,
 };
@@ -42,11 +42,11 @@ pub(super) fn report(record: &Record, args: &ReportArgs) -> Result<Exit, Failure
         return usage("--earlier shows how scores of ops went; `parity diff` compares two records of models");
     }
     let page = match args.output.format {
-        Format::Text => parity_zoo::text(record),
-        Format::Json => parity_zoo::json(record)?,
-        Format::Markdown => parity_zoo::markdown(record),
-        Format::Junit => parity_zoo::junit(record)?,
-        Format::Csv | Format::Html | Format::Github => {
+        OutputFormat::Text => parity_zoo::text(record),
+        OutputFormat::Json => parity_zoo::json(record)?,
+        OutputFormat::Markdown => parity_zoo::markdown(record),
+        OutputFormat::Junit => parity_zoo::junit(record)?,
+        OutputFormat::Csv | OutputFormat::Html | OutputFormat::Github => {
             let format = word(&args.output.format);
             return usage(&format!(
                 "a record of models has no form of {format}: expected --format text, json, markdown or junit"

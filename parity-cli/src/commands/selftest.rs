@@ -3,7 +3,7 @@
 mod kernels;
 mod page;
 
-use parity_run::selftest::{Made, Trial};
+use parity_run::selftest::{Made, SelftestRun};
 
 use super::{gate::percent, run::progress};
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) fn selftest(args: SelftestArgs) -> Result<Exit, Failure> {
         true => Made::UntilNoticed,
         false => Made::All,
     };
-    let trial = Trial::of(&cases, args.seed, min, made, whole, || bar.inc(1));
+    let trial = SelftestRun::of(&cases, args.seed, min, made, whole, || bar.inc(1));
     bar.finish_and_clear();
     let page = match args.format {
         SelftestFormat::Text => page::text(&trial),

@@ -15,15 +15,15 @@ pub(crate) const GEMM: &str = "rocblas_gemm_strided_batched_ex";
 
 /// A rocBLAS handle whose work goes to one stream.
 #[derive(Debug)]
-pub(crate) struct Handle(rocblas_handle);
+pub(crate) struct BlasHandle(rocblas_handle);
 
 // SAFETY: rocBLAS ties a handle to no thread; it asks that two threads do not use one at a time, and a `Handle` is used
 // through `&mut` only.
-unsafe impl Send for Handle {}
+unsafe impl Send for BlasHandle {}
 
 /// One operand: matrices whose columns are `ld` elements apart, and which lie `stride` elements apart themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Operand {
+pub(crate) struct GemmOperand {
     /// Of the first element on the device.
     pub(crate) address: usize,
     pub(crate) is_transposed: bool,
@@ -42,23 +42,23 @@ pub(crate) struct Gemm {
     pub(crate) n: i32,
     pub(crate) k: i32,
     pub(crate) batch: i32,
-    pub(crate) a: Operand,
-    pub(crate) b: Operand,
+    pub(crate) a: GemmOperand,
+    pub(crate) b: GemmOperand,
     /// The result's first element on the device; its matrices are as far apart as they are long.
     pub(crate) out: usize,
     /// From one of its columns to the next.
     pub(crate) out_ld: i32,
 }
 
-impl Handle {
+impl BlasHandle {
     /// A handle for `stream` on this thread's device. Without atomics: results are the same in every run.
-    pub(crate) fn new(stream: &Stream) -> Result<Handle> {
+    pub(crate) fn new(stream: &Stream) -> Result<BlasHandle> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: `raw` is a live handle to be written.
         check("rocblas_create_handle", unsafe {
             bindings::rocblas_create_handle(&raw mut raw)
         })?;
-        let handle = Handle(raw);
+        let handle = BlasHandle(raw);
         // SAFETY: the handle lives, and so does the stream, which outlives it in its context.
         check("rocblas_set_stream", unsafe {
             bindings::rocblas_set_stream(raw, stream.raw().cast())
@@ -94,7 +94,7 @@ impl Handle {
             one[..4].copy_from_slice(&1.0_f32.to_ne_bytes());
             [one, [0; 8]]
         };
-        let operation = |operand: &Operand| match operand.is_transposed {
+        let operation = |operand: &GemmOperand| match operand.is_transposed {
             true => bindings::rocblas_operation__rocblas_operation_transpose,
             false => bindings::rocblas_operation__rocblas_operation_none,
         };
@@ -145,7 +145,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for BlasHandle {
     fn drop(&mut self) {
         // SAFETY: made by rocblas_create_handle and destroyed only here. A failure leaves nothing to do.
         let _ = unsafe { bindings::rocblas_destroy_handle(self.0) };

@@ -22,7 +22,7 @@ use super::reports::Reports;
 use super::staging::Staging;
 use super::stream::Stream;
 use super::{blas, miopen, rand};
-use crate::generator::Generator;
+use crate::generator::BlockCounter;
 use crate::trace::Ledger;
 use crate::usage::Usage;
 use crate::{DeviceInfo, Error, Libraries, Library};
@@ -35,13 +35,13 @@ const MOST: usize = 1 << 31;
 pub(crate) struct Context {
     ordinal: c_int,
     info: DeviceInfo,
-    generator: Mutex<Generator>,
+    generator: Mutex<BlockCounter>,
     ledger: Ledger,
     usage: Mutex<Usage>,
     // Dropped in this order, after `Drop::drop` below has waited for the stream.
-    rocblas: Mutex<Option<blas::Handle>>,
+    rocblas: Mutex<Option<blas::BlasHandle>>,
     rocrand: Mutex<Option<rand::Generator>>,
-    miopen: Mutex<Option<miopen::Handle>>,
+    miopen: Mutex<Option<miopen::MiopenHandle>>,
     modules: Arc<Modules>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
     reports: Mutex<Reports>,
@@ -214,7 +214,7 @@ impl Context {
     }
 
     /// The state of the device's random numbers.
-    pub(crate) fn generator(&self) -> MutexGuard<'_, Generator> {
+    pub(crate) fn generator(&self) -> MutexGuard<'_, BlockCounter> {
         self.generator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -227,9 +227,9 @@ impl Context {
     /// thread's.
     pub(crate) fn with_rocblas<T>(
         &self,
-        f: impl FnOnce(&mut blas::Handle) -> Result<T, Error>,
+        f: impl FnOnce(&mut blas::BlasHandle) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.with(&self.rocblas, blas::Handle::new, f)
+        self.with(&self.rocblas, blas::BlasHandle::new, f)
     }
 
     /// The same with its rocRAND generator.
@@ -243,9 +243,9 @@ impl Context {
     /// The same with its MIOpen handle.
     pub(crate) fn with_miopen<T>(
         &self,
-        f: impl FnOnce(&mut miopen::Handle) -> Result<T, Error>,
+        f: impl FnOnce(&mut miopen::MiopenHandle) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.with(&self.miopen, miopen::Handle::new, f)
+        self.with(&self.miopen, miopen::MiopenHandle::new, f)
     }
 
     fn with<H, T>(

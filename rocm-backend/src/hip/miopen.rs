@@ -24,9 +24,9 @@ pub(crate) const BACKWARD: &str = "miopenConvolutionBackwardDataImmediate";
 pub(crate) const POOLING: &str = "miopenPoolingForward";
 
 /// An MIOpen handle whose work goes to one stream, and the plans made so far.
-pub(crate) struct Handle {
+pub(crate) struct MiopenHandle {
     // Dropped in this order.
-    plans: BTreeMap<Problem, Option<Plan>>,
+    plans: BTreeMap<Problem, Option<ConvolutionPlan>>,
     raw: Raw,
 }
 
@@ -61,7 +61,7 @@ impl Problem {
 }
 
 /// How a problem is solved.
-struct Plan {
+struct ConvolutionPlan {
     tensors: [Tensor; 3],
     convolution: Convolution,
     solution: u64,
@@ -159,15 +159,15 @@ impl Convolution {
     }
 }
 
-impl Handle {
+impl MiopenHandle {
     /// A handle for `stream` on this thread's device.
-    pub(crate) fn new(stream: &Stream) -> Result<Handle> {
+    pub(crate) fn new(stream: &Stream) -> Result<MiopenHandle> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: `raw` is a live handle to be written, and the stream outlives it in its context.
         check("miopenCreateWithStream", unsafe {
             bindings::miopenCreateWithStream(&raw mut raw, stream.raw().cast())
         })?;
-        Ok(Handle {
+        Ok(MiopenHandle {
             plans: BTreeMap::new(),
             raw: Raw(raw),
         })
@@ -185,7 +185,7 @@ impl Handle {
         [input, kernel, output]: [usize; 3],
     ) -> Result<bool> {
         if !self.plans.contains_key(problem) {
-            let plan = Plan::new(&self.raw, problem)?;
+            let plan = ConvolutionPlan::new(&self.raw, problem)?;
             self.plans.insert(*problem, plan);
         }
         let Some(Some(plan)) = self.plans.get(problem) else {
@@ -239,7 +239,7 @@ impl Handle {
     /// Computes `means` from `input` to `output`. False where MIOpen refuses: nothing was done.
     ///
     /// # Safety
-    /// As [`Handle::convolve`].
+    /// As [`MiopenHandle::convolve`].
     pub(crate) unsafe fn average(&mut self, means: &Means, input: usize, output: usize) -> Result<bool> {
         let Some(dtype) = datatype(means.dtype) else {
             return Ok(false);
@@ -288,9 +288,9 @@ impl Handle {
     }
 }
 
-impl Plan {
+impl ConvolutionPlan {
     /// The best solution for `problem`, compiled; `None` if the library has none.
-    fn new(handle: &Raw, problem: &Problem) -> Result<Option<Plan>> {
+    fn new(handle: &Raw, problem: &Problem) -> Result<Option<ConvolutionPlan>> {
         let Some(dtype) = datatype(problem.dtype) else {
             return Ok(None);
         };
@@ -365,7 +365,7 @@ impl Plan {
         if !accepted("miopenConvolution…CompileSolution", status)? {
             return Ok(None);
         }
-        Ok(Some(Plan {
+        Ok(Some(ConvolutionPlan {
             tensors,
             convolution,
             solution,

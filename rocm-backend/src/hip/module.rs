@@ -13,7 +13,7 @@ use crate::Error;
 
 /// The modules that are loaded on a device, by the kernel file's name: all of its streams use the same.
 #[derive(Default)]
-pub(crate) struct Modules(Mutex<BTreeMap<&'static str, Arc<Module>>>);
+pub(crate) struct Modules(Mutex<BTreeMap<&'static str, Arc<LoadedModule>>>);
 
 impl Modules {
     /// Those of device `ordinal` of a driver, which stay loaded as long as one of its contexts lives.
@@ -33,8 +33,8 @@ impl Modules {
     pub(crate) fn get(
         &self,
         name: &'static str,
-        load: impl FnOnce() -> Result<Module, Error>,
-    ) -> Result<Arc<Module>, Error> {
+        load: impl FnOnce() -> Result<LoadedModule, Error>,
+    ) -> Result<Arc<LoadedModule>, Error> {
         let mut modules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = modules.get(name) {
             return Ok(Arc::clone(module));
@@ -46,7 +46,7 @@ impl Modules {
 }
 
 /// A loaded code object; unloaded when the last [`LoadedKernel`] of it is gone.
-pub(crate) struct Module {
+pub(crate) struct LoadedModule {
     raw: hipModule_t,
     ordinal: c_int,
     /// Kernels asked for so far; `None`: the code object has none of that name.
@@ -62,20 +62,20 @@ struct RawFunction(hipFunction_t);
 // threads is allowed. `RawFunction` is used only while its module is alive (see `LoadedKernel`).
 unsafe impl Send for RawFunction {}
 // SAFETY: `Module` holds two handles that HIP locks itself, no `&mut` method, and the image is never written.
-unsafe impl Send for Module {}
+unsafe impl Send for LoadedModule {}
 // SAFETY: as above.
-unsafe impl Sync for Module {}
+unsafe impl Sync for LoadedModule {}
 
 /// A kernel, and the module that keeps it loaded.
 pub(crate) struct LoadedKernel {
     raw: RawFunction,
     symbol: Arc<str>,
-    _module: Arc<Module>,
+    _module: Arc<LoadedModule>,
 }
 
-impl Module {
+impl LoadedModule {
     /// Loads `code`, an ELF code object, on device `ordinal`, which must be this thread's.
-    pub(crate) fn load(ordinal: c_int, code: &[u8]) -> Result<Module, Error> {
+    pub(crate) fn load(ordinal: c_int, code: &[u8]) -> Result<LoadedModule, Error> {
         let image: Box<[u64]> = code
             .chunks(8)
             .map(|chunk| {
@@ -90,7 +90,7 @@ impl Module {
         check("hipModuleLoadData", unsafe {
             bindings::hipModuleLoadData(&raw mut raw, image.as_ptr().cast())
         })?;
-        Ok(Module {
+        Ok(LoadedModule {
             raw,
             ordinal,
             functions: Mutex::default(),
@@ -142,7 +142,7 @@ impl LoadedKernel {
     }
 }
 
-impl Drop for Module {
+impl Drop for LoadedModule {
     fn drop(&mut self) {
         let _ = query::set_device(self.ordinal);
         // SAFETY: loaded by hipModuleLoadData and unloaded only here; no `LoadedKernel` is left. A failure leaves

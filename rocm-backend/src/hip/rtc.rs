@@ -41,7 +41,7 @@ pub(crate) struct Rtc {
 }
 
 /// A program in the making, owned.
-struct Program<'a> {
+struct RtcProgram<'a> {
     rtc: &'a Rtc,
     raw: c::Program,
 }
@@ -125,7 +125,7 @@ impl Rtc {
                 names.as_ptr(),
             )
         })?;
-        let program = Program { rtc: self, raw };
+        let program = RtcProgram { rtc: self, raw };
         // SAFETY: the program and the options live.
         let status = unsafe { (self.compile)(program.raw, count(&options), options.as_ptr()) };
         if status != 0 {
@@ -158,7 +158,7 @@ impl Rtc {
     }
 }
 
-impl Program<'_> {
+impl RtcProgram<'_> {
     /// What `get` has, as long as `size` says.
     fn read(&self, size: c::Size, get: c::Text) -> Result<Vec<u8>> {
         let mut len = 0;
@@ -173,7 +173,7 @@ impl Program<'_> {
     }
 }
 
-impl Drop for Program<'_> {
+impl Drop for RtcProgram<'_> {
     fn drop(&mut self) {
         // SAFETY: made by hiprtcCreateProgram and destroyed only here. A failure leaves nothing to do.
         let _ = unsafe { (self.rtc.destroy)(&raw mut self.raw) };

@@ -118,7 +118,7 @@ pub fn flash_attn(op: &Attention<'_>) -> Result<DynBuffer> {
     if out.is_empty() {
         return Ok(out);
     }
-    let attention = launch::Attention {
+    let attention = launch::AttentionLaunch {
         shared: heads / of_key[2],
         query,
         key,

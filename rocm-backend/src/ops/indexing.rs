@@ -12,7 +12,7 @@
 //! The result is the same in every run: elements for one place are taken in row-major order of the source, so the last
 //! one stays, and sums are rounded to the dtype (integers: wrap) after each addition.
 
-use crate::hip::launch::indexing::{self as launch, Checked, Run, Sizes, Write, product};
+use crate::hip::launch::indexing::{self as launch, Checked, IndexSizes, Run, Write, product};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, View, ViewMut, ops};
 
@@ -180,7 +180,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Who looks at `count` ids that choose what is read: the kernel, if it numbers them in one launch.
-    fn checked(&self, op: &str, count: usize, sizes: Sizes) -> Result<Checked> {
+    fn checked(&self, op: &str, count: usize, sizes: IndexSizes) -> Result<Checked> {
         let is_read = sizes.written().is_some_and(|results| results > 0);
         if !is_read || !self.can_be_wrong(sizes.src) {
             return Ok(Checked::Before);
@@ -215,14 +215,14 @@ fn same_dtype(op: &str, dst: &DynBuffer, src: &DynBuffer) -> Result<()> {
 }
 
 /// The sizes around `dim` of a tensor of shape `dims` that is read, with a result that has `dst` elements along it.
-fn sizes(op: &str, dim: usize, dims: &[usize], dst: usize) -> Result<Sizes> {
+fn sizes(op: &str, dim: usize, dims: &[usize], dst: usize) -> Result<IndexSizes> {
     let &src = dims
         .get(dim)
         .ok_or_else(|| Error::shape(op, format!("there is no dimension {dim} in the shape {dims:?}")))?;
     let (left, right) = product(&dims[..dim])
         .zip(product(&dims[dim + 1..]))
         .ok_or_else(|| uncounted(op))?;
-    Ok(Sizes {
+    Ok(IndexSizes {
         left,
         src,
         dst,
@@ -231,7 +231,7 @@ fn sizes(op: &str, dim: usize, dims: &[usize], dst: usize) -> Result<Sizes> {
 }
 
 /// The sizes for writing `src` to a tensor of shape `dims`.
-fn source_sizes(op: &str, dim: usize, dims: &[usize], src: Region<'_>) -> Result<Sizes> {
+fn source_sizes(op: &str, dim: usize, dims: &[usize], src: Region<'_>) -> Result<IndexSizes> {
     let fits =
         dims.len() == src.dims().len() && (0..dims.len()).all(|d| d == dim || dims[d] == src.dims()[d]);
     if !fits {

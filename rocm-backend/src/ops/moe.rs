@@ -1,7 +1,7 @@
 //! Products by experts: each row by the matrix of its own expert.
 
 use crate::ggml;
-use crate::hip::launch::moe::{self as launch, Operands, Sizes, Weights};
+use crate::hip::launch::moe::{self as launch, ExpertWeights, MoeSizes, Operands};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, GgmlType, Result, View};
 
@@ -39,7 +39,7 @@ pub fn moe_gemm(input: View<'_>, weights: View<'_>, routes: Routes<'_>) -> Resul
     let dtype = input.buffer().dtype();
     let count = experts.saturating_mul(n).saturating_mul(k);
     let floats = contiguous("weights", weights, dtype, count)?;
-    products(input, Weights::Floats(floats), [experts, n, k], &routes)
+    products(input, ExpertWeights::Floats(floats), [experts, n, k], &routes)
 }
 
 /// What candle-nn's `moe_gemm_gguf` computes: as [`moe_gemm`] with `input` of f32 and weights of (experts, `n`, `k`) in the
@@ -63,12 +63,12 @@ pub fn moe_gemm_gguf(
         });
     }
     let weights = ggml::Weights::new(OP, ty, blocks, experts.saturating_mul(n), k)?;
-    products(input, Weights::Blocks(weights), [experts, n, k], &routes)
+    products(input, ExpertWeights::Blocks(weights), [experts, n, k], &routes)
 }
 
 fn products(
     input: View<'_>,
-    weights: Weights<'_>,
+    weights: ExpertWeights<'_>,
     [experts, n, k]: [usize; 3],
     routes: &Routes<'_>,
 ) -> Result<DynBuffer> {
@@ -111,7 +111,7 @@ fn products(
         return DynBuffer::zeros(device, dtype, results);
     }
     let mut out = DynBuffer::uninit(device, dtype, results)?;
-    launch::moe_gemm(&operands, Sizes { m, n, k, divisor }, &mut out)?;
+    launch::moe_gemm(&operands, MoeSizes { m, n, k, divisor }, &mut out)?;
     Ok(out)
 }
 

@@ -95,7 +95,7 @@ pub fn paged_attention(op: &PagedAttention<'_>) -> Result<DynBuffer> {
         return DynBuffer::zeros(device, dtype, numel);
     }
     let mut out = DynBuffer::uninit(device, dtype, numel)?;
-    let attention = launch::Attention {
+    let attention = launch::PagedLaunch {
         query,
         key,
         value,

@@ -14,7 +14,7 @@ use rocm_backend::ops::{self, Unary};
 use super::{
     RocmStorage,
     probe::{self, Memory},
-    watch,
+    watch::{self, Operand},
 };
 use crate::{
     CpuStorage, CustomOp1, CustomOp2, CustomOp3, DType, Layout, Result, Shape, backend::BackendStorage as _,
@@ -23,8 +23,6 @@ use crate::{
 
 /// A result, or none when the op has no implementation here.
 type Answer = Result<Option<(RocmStorage, Shape)>>;
-/// An operand.
-type Operand<'a> = (&'a RocmStorage, &'a Layout);
 
 /// Runs `op` if it is one of ours.
 pub(crate) fn op1<C: CustomOp1 + ?Sized>(op: &C, x: &RocmStorage, layout: &Layout) -> Answer {

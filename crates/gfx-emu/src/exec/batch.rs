@@ -7,7 +7,7 @@ use super::host::Host;
 use super::lane;
 use super::places::{Pattern, Places, RUN, find};
 use crate::fault::Access;
-use crate::isa::{Inst, Src, Transfer, Words};
+use crate::isa::{Inst, RegisterCount, Src, Transfer};
 use crate::memory::Span;
 use crate::wave::{Group, Row, Wave};
 
@@ -29,18 +29,18 @@ fn reach<H: Host, const W: usize>(
 }
 
 /// Memory that lanes load from at a number of bytes from its start; the bounds were checked.
-trait Source {
+trait CheckedMemory {
     /// `BYTES` bytes (1, 2 or 4), zero-extended.
     fn load<const BYTES: usize>(&self, at: usize) -> u32;
-    /// `N` dwords one after the other, at a place that [`Source::serves`].
+    /// `N` dwords one after the other, at a place that [`CheckedMemory::serves`].
     fn dwords<const N: usize>(&self, at: usize) -> [u32; N];
-    /// Whether [`Source::dwords`] may be asked for this place, and for those that differ from it in these bits.
+    /// Whether [`CheckedMemory::dwords`] may be asked for this place, and for those that differ from it in these bits.
     fn serves(&self, at: usize, differing: u32) -> bool;
     /// As many dwords as `out` holds, one after the other.
     fn copy(&self, at: usize, out: &mut [u32]);
 }
 
-impl Source for Span<'_> {
+impl CheckedMemory for Span<'_> {
     #[inline(always)]
     fn load<const BYTES: usize>(&self, at: usize) -> u32 {
         let word = self.word(at);
@@ -70,7 +70,7 @@ impl Source for Span<'_> {
 /// The workgroup's LDS.
 struct Lds<'a>(&'a [u8]);
 
-impl Source for Lds<'_> {
+impl CheckedMemory for Lds<'_> {
     #[inline(always)]
     fn load<const BYTES: usize>(&self, at: usize) -> u32 {
         let mut word = [0; 4];
@@ -111,14 +111,14 @@ pub(super) fn execute<H: Host, const W: usize>(
     transfer: Transfer,
 ) -> bool {
     match transfer {
-        Transfer::Load(Words::One) => load::<H, W, 1>(host, wave, group, inst),
-        Transfer::Load(Words::Two) => load::<H, W, 2>(host, wave, group, inst),
-        Transfer::Load(Words::Three) => load::<H, W, 3>(host, wave, group, inst),
-        Transfer::Load(Words::Four) => load::<H, W, 4>(host, wave, group, inst),
-        Transfer::Store(Words::One) => store::<H, W, 1>(host, wave, group, inst),
-        Transfer::Store(Words::Two) => store::<H, W, 2>(host, wave, group, inst),
-        Transfer::Store(Words::Three) => store::<H, W, 3>(host, wave, group, inst),
-        Transfer::Store(Words::Four) => store::<H, W, 4>(host, wave, group, inst),
+        Transfer::Load(RegisterCount::One) => load::<H, W, 1>(host, wave, group, inst),
+        Transfer::Load(RegisterCount::Two) => load::<H, W, 2>(host, wave, group, inst),
+        Transfer::Load(RegisterCount::Three) => load::<H, W, 3>(host, wave, group, inst),
+        Transfer::Load(RegisterCount::Four) => load::<H, W, 4>(host, wave, group, inst),
+        Transfer::Store(RegisterCount::One) => store::<H, W, 1>(host, wave, group, inst),
+        Transfer::Store(RegisterCount::Two) => store::<H, W, 2>(host, wave, group, inst),
+        Transfer::Store(RegisterCount::Three) => store::<H, W, 3>(host, wave, group, inst),
+        Transfer::Store(RegisterCount::Four) => store::<H, W, 4>(host, wave, group, inst),
         Transfer::LoadPart(part) => {
             let clears = inst.clears_half;
             match part.bytes {
@@ -194,7 +194,7 @@ fn lds<'a, const W: usize>(lds: &'a [u8], places: &Places<W>, bytes: u32) -> Opt
 
 /// What every lane finds.
 #[inline(always)]
-fn gather<S: Source, const W: usize, const N: usize>(
+fn gather<S: CheckedMemory, const W: usize, const N: usize>(
     source: &S,
     places: &Places<W>,
     rows: &mut [[u32; W]; N],
@@ -293,7 +293,11 @@ fn narrow_rows<const W: usize, const BYTES: usize>(
 
 /// The 1 or 2 bytes every lane finds.
 #[inline(always)]
-fn bytes<S: Source, const W: usize, const BYTES: usize>(source: &S, places: &Places<W>, row: &mut [u32; W]) {
+fn bytes<S: CheckedMemory, const W: usize, const BYTES: usize>(
+    source: &S,
+    places: &Places<W>,
+    row: &mut [u32; W],
+) {
     let start = places.start();
     if places.pattern == Pattern::One {
         *row = [source.load::<BYTES>((places.offsets[0] - start) as usize); W];

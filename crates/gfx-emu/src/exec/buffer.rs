@@ -26,7 +26,7 @@ pub(super) struct Reach {
 
 /// How the range of a buffer is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Check {
+enum RangeCheck {
     /// Index and offset, each against its limit.
     Structured,
     /// The index alone.
@@ -54,11 +54,11 @@ pub(super) fn reaches<const W: usize>(
         return Err(unimplemented());
     }
     let check = match word(3) >> 28 & 3 {
-        _ if !rdna => Check::Raw,
-        0 => Check::Structured,
-        1 => Check::Index,
-        2 => Check::Empty,
-        _ => Check::Raw,
+        _ if !rdna => RangeCheck::Raw,
+        0 => RangeCheck::Structured,
+        1 => RangeCheck::Index,
+        2 => RangeCheck::Empty,
+        _ => RangeCheck::Raw,
     };
     let scalar = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]);
     let register = |following: u8, lane: usize| {
@@ -78,11 +78,11 @@ pub(super) fn reaches<const W: usize>(
         let inner = vector.wrapping_add(inst.imm as i64 as u64);
         let offset = (stride * index).wrapping_add(inner);
         let left = match check {
-            Check::Structured if index >= records || inner.saturating_add(wanted) > stride => 0,
-            Check::Index if index >= records => 0,
-            Check::Empty if records == 0 => 0,
-            Check::Raw => records.saturating_sub(scalar).saturating_sub(offset),
-            Check::Structured | Check::Index | Check::Empty => wanted,
+            RangeCheck::Structured if index >= records || inner.saturating_add(wanted) > stride => 0,
+            RangeCheck::Index if index >= records => 0,
+            RangeCheck::Empty if records == 0 => 0,
+            RangeCheck::Raw => records.saturating_sub(scalar).saturating_sub(offset),
+            RangeCheck::Structured | RangeCheck::Index | RangeCheck::Empty => wanted,
         };
         *out = Reach {
             address: base.wrapping_add(scalar).wrapping_add(offset),

@@ -1,10 +1,10 @@
 //! Scalar operations on the wave's state: branches, calls, barriers, MODE, indexed scalar moves.
 
 use super::salu::{source, source64};
-use super::{Flow, Trouble, unimplemented};
+use super::{NextPc, Trouble, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::Mode;
-use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, TRAP_DEBUG, Words};
+use crate::isa::{Condition, Control, Inst, Isa, Program, RegisterCount, Relative, Src, TRAP_DEBUG};
 use crate::wave::{Group, Stop, Wave, reg};
 
 /// Message of RDNA that gives the vector registers back early.
@@ -85,11 +85,13 @@ pub(super) fn execute<const W: usize>(
     inst: &Inst,
     control: Control,
     mode: &mut Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     let next = group.text_address.wrapping_add_signed(i64::from(inst.pc) + 4);
     match control {
         Control::Wait => {}
-        Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
+        Control::Branch(condition) if holds(wave, condition) => {
+            return Ok(NextPc::Jump(inst.target as usize));
+        }
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
         Control::Message if gives_registers_back(inst) => {}
@@ -108,15 +110,15 @@ pub(super) fn execute<const W: usize>(
                 wave.set_sgpr(usize::from(inst.dst) + i, (answer >> (32 * i)) as u32);
             }
         }
-        Control::End => return Ok(Flow::Stop(Stop::End)),
-        Control::Barrier => return Ok(Flow::Stop(Stop::Barrier)),
+        Control::End => return Ok(NextPc::Stop(Stop::End)),
+        Control::Barrier => return Ok(NextPc::Stop(Stop::Barrier)),
         // The workgroup's barrier, by its number. What a wave does between the two halves is done before all have met.
         Control::BarrierSignal if source(wave, inst.src[0]) == WORKGROUP_BARRIER && !wave.signalled => {
             wave.signalled = true;
         }
         Control::BarrierWait if inst.imm.cast_unsigned() == WORKGROUP_BARRIER && wave.signalled => {
             wave.signalled = false;
-            return Ok(Flow::Stop(Stop::Barrier));
+            return Ok(NextPc::Stop(Stop::Barrier));
         }
         // Other barriers, and a wave that is at the same one twice or waits for one where it is not.
         Control::BarrierSignal | Control::BarrierWait => return Err(unimplemented()),
@@ -142,7 +144,7 @@ pub(super) fn execute<const W: usize>(
         }
         Control::Call => {
             wave.set_sgpr64(usize::from(inst.dst), next);
-            return Ok(Flow::Jump(inst.target as usize));
+            return Ok(NextPc::Jump(inst.target as usize));
         }
         Control::GetRegister => {
             let register = HardwareRegister::of(inst).ok_or_else(unimplemented)?;
@@ -155,21 +157,33 @@ pub(super) fn execute<const W: usize>(
                     wave.clock as u32
                 }
             };
-            wave.set_sgpr(usize::from(inst.dst), Field::of(inst).read(value));
+            wave.set_sgpr(usize::from(inst.dst), RegisterField::of(inst).read(value));
         }
         Control::SetRegister => {
             let value = source(wave, inst.src[0]);
             return match HardwareRegister::of(inst) {
-                Some(HardwareRegister::Mode) => set_mode(wave, program, mode, Field::of(inst), value),
-                Some(HardwareRegister::Scratch) => Ok(Flow::Next),
+                Some(HardwareRegister::Mode) => set_mode(wave, program, mode, RegisterField::of(inst), value),
+                Some(HardwareRegister::Scratch) => Ok(NextPc::Next),
                 Some(HardwareRegister::Place | HardwareRegister::Cycles) | None => Err(unimplemented()),
             };
         }
         Control::RoundMode => {
-            return set_mode(wave, program, mode, Field { low: 0, count: 4 }, inst.imm as u32);
+            return set_mode(
+                wave,
+                program,
+                mode,
+                RegisterField { low: 0, count: 4 },
+                inst.imm as u32,
+            );
         }
         Control::DenormMode => {
-            return set_mode(wave, program, mode, Field { low: 4, count: 4 }, inst.imm as u32);
+            return set_mode(
+                wave,
+                program,
+                mode,
+                RegisterField { low: 4, count: 4 },
+                inst.imm as u32,
+            );
         }
         // Results must not depend on when they are computed, so a question for the time is a tick.
         Control::Time => {
@@ -186,7 +200,7 @@ pub(super) fn execute<const W: usize>(
         Control::IndexMode => index(wave, inst, 0xf000),
         Control::IndexOff => wave.indexed = false,
     }
-    Ok(Flow::Next)
+    Ok(NextPc::Next)
 }
 
 /// Sets the fields of M0 that index vector registers, as far as they are in `fields`.
@@ -197,11 +211,11 @@ fn index<const W: usize>(wave: &mut Wave<W>, inst: &Inst, fields: u32) {
 }
 
 /// Goes to a guest address.
-fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<Flow, Trouble> {
+fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<NextPc, Trouble> {
     let offset = address.wrapping_sub(group.text_address) as i64;
     program
         .index_at(offset)
-        .map(Flow::Jump)
+        .map(NextPc::Jump)
         .ok_or_else(|| (None, program.wild_jump(offset)))
 }
 
@@ -242,15 +256,15 @@ impl HardwareRegister {
 }
 
 /// Some bits of a hardware register.
-struct Field {
+struct RegisterField {
     low: u32,
     count: u32,
 }
 
-impl Field {
+impl RegisterField {
     /// Those that `s_getreg` and `s_setreg` name.
-    fn of(inst: &Inst) -> Field {
-        Field {
+    fn of(inst: &Inst) -> RegisterField {
+        RegisterField {
             low: inst.imm as u32 >> 6 & 31,
             count: (inst.imm as u32 >> 11 & 31) + 1,
         }
@@ -270,12 +284,12 @@ fn set_mode<const W: usize>(
     wave: &mut Wave<W>,
     program: &Program,
     mode: &mut Mode,
-    field: Field,
+    field: RegisterField,
     value: u32,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     wave.mode = wave.mode & !(field.mask() << field.low) | (value & field.mask()) << field.low;
     *mode = mode_of(wave.mode, program).map_err(|kind| (None, kind))?;
-    Ok(Flow::Next)
+    Ok(NextPc::Next)
 }
 
 /// Scalar moves whose register number has M0 added.
@@ -283,7 +297,7 @@ fn move_relative<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     relative: Relative,
-    words: Words,
+    words: RegisterCount,
 ) -> Result<(), Trouble> {
     let Src::Scalar(from) = inst.src[0] else {
         return Err(unimplemented());

@@ -1,18 +1,18 @@
 //! Conversions between formats: saturation, rounding, packing.
 
 use super::matrix::bf16_of_f32;
-use crate::fp::{self, F16, F32, F64, Format, Mode, directed};
+use crate::fp::{self, F16, F32, F64, FloatFormat, Mode, directed};
 
 /// A NaN of one format in another: sign and the top of the payload, quieted.
 #[inline(always)]
-fn nan_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
+fn nan_of<From: FloatFormat, To: FloatFormat>(a: From::Bits) -> To::Bits {
     let payload = From::magnitude(a) << (63 - From::MANTISSA_BITS) << 1 >> (63 - To::MANTISSA_BITS) >> 1;
     To::quiet(To::signed(To::infinity_bits() | payload, From::is_negative(a)))
 }
 
 /// A number in another format, rounded to nearest even.
 #[inline(always)]
-fn float_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
+fn float_of<From: FloatFormat, To: FloatFormat>(a: From::Bits) -> To::Bits {
     use fp::HostFloat as _;
     if From::is_nan(a) {
         nan_of::<From, To>(a)
@@ -73,14 +73,14 @@ pub(super) fn f16_of_i16_directed(mode: Mode, a: u16) -> u16 {
 
 /// Towards zero, saturating; NaN gives 0.
 #[inline(always)]
-pub(super) fn u32_of<F: Format>(_: Mode, a: F::Bits) -> u32 {
+pub(super) fn u32_of<F: FloatFormat>(_: Mode, a: F::Bits) -> u32 {
     use fp::HostFloat as _;
     F::host(a).wide() as u32
 }
 
 /// Towards zero, saturating; NaN gives 0.
 #[inline(always)]
-pub(super) fn i32_of<F: Format>(_: Mode, a: F::Bits) -> u32 {
+pub(super) fn i32_of<F: FloatFormat>(_: Mode, a: F::Bits) -> u32 {
     use fp::HostFloat as _;
     F::host(a).wide() as i32 as u32
 }
@@ -93,14 +93,14 @@ pub(super) fn f32_of_byte<const N: u32>(_: Mode, a: u32) -> u32 {
 
 /// -1..=1 in units of 1/32767, to nearest even; NaN gives 0.
 #[inline(always)]
-pub(super) fn norm_i16<F: Format>(_: Mode, a: F::Bits) -> u16 {
+pub(super) fn norm_i16<F: FloatFormat>(_: Mode, a: F::Bits) -> u16 {
     use fp::HostFloat as _;
     (F::host(a).wide().clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16 as u16
 }
 
 /// 0..=1 in units of 1/65535, to nearest even; NaN gives 0.
 #[inline(always)]
-pub(super) fn norm_u16<F: Format>(_: Mode, a: F::Bits) -> u16 {
+pub(super) fn norm_u16<F: FloatFormat>(_: Mode, a: F::Bits) -> u16 {
     use fp::HostFloat as _;
     (F::host(a).wide().clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16
 }
@@ -112,13 +112,13 @@ fn joined(low: u16, high: u16) -> u32 {
 
 /// Two [`norm_i16`].
 #[inline(always)]
-pub(super) fn pk_norm_i16<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> u32 {
+pub(super) fn pk_norm_i16<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> u32 {
     joined(norm_i16::<F>(mode, a), norm_i16::<F>(mode, b))
 }
 
 /// Two [`norm_u16`].
 #[inline(always)]
-pub(super) fn pk_norm_u16<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> u32 {
+pub(super) fn pk_norm_u16<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> u32 {
     joined(norm_u16::<F>(mode, a), norm_u16::<F>(mode, b))
 }
 

@@ -1,6 +1,6 @@
 //! Cube-map coordinates: which face a direction points at, and where on it.
 
-use crate::fp::{F32, Format, Mode};
+use crate::fp::{F32, FloatFormat, Mode};
 
 /// Face (0..=5: +x, -x, +y, -y, +z, -z), the two coordinates on it, and twice the major axis.
 #[inline(always)]

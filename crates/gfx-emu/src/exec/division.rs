@@ -3,10 +3,10 @@
 //! Compilers divide by `div_scale`, a reciprocal with Newton steps, `div_fmas` and `div_fixup`; with these three exact the
 //! quotient is correctly rounded, denormals included.
 
-use crate::fp::{self, F32, F64, Format, HostFloat as _, Mode, directed};
+use crate::fp::{self, F32, F64, FloatFormat, HostFloat as _, Mode, directed};
 
 /// Constants of the sequence that depend on the format.
-pub(super) trait Division: Format {
+pub(super) trait Division: FloatFormat {
     /// Operands are scaled by `2^SCALE`.
     const SCALE: u32;
     /// Difference of exponents from which the quotient may overflow.
@@ -149,7 +149,7 @@ fn rescale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bi
 
 /// A number with the sign of `a * b + c - sum`, where `sum` is the rounded fused sum (Boldo and Muller, "Exact and
 /// approximated error of the FMA").
-fn residue<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, sum: F::Bits) -> f64 {
+fn residue<F: FloatFormat>(a: F::Bits, b: F::Bits, c: F::Bits, sum: F::Bits) -> f64 {
     let two_sum = |x: f64, y: f64| {
         let s = x + y;
         let z = s - x;
@@ -165,7 +165,7 @@ fn residue<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, sum: F::Bits) -> f64 {
 
 /// The quotient `a` of `c / b`, with sign, infinities, zeros and NaNs put right.
 #[inline(always)]
-pub(super) fn fixup<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(super) fn fixup<F: FloatFormat>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     let negative = F::is_negative(b) != F::is_negative(c);
     let invalid = F::signed(F::infinity_bits() | 1 << (F::MANTISSA_BITS - 1), true);
     // Below half the least denormal, whatever the mantissas.

@@ -6,7 +6,7 @@
 //! without a result writes is flipped on its way. An address in the same registers is flipped with it.
 
 use super::host::Host;
-use super::{Flow, Trouble};
+use super::{NextPc, Trouble};
 use crate::fp::Mode;
 use crate::isa::{
     Atomic, Atomic32, Atomic64, Element, Inst, Kind, Op, ScalarAccess, Share, Src, Tiles, Transfer, Unit,
@@ -15,13 +15,13 @@ use crate::isa::{
 use crate::wave::{Group, Wave, reg};
 
 /// The bits of registers with an even and with an odd number within a result.
-type Bits = [u32; 2];
+type RegisterBits = [u32; 2];
 
 /// The lowest bit of an integer of 32 bits, or of 64.
-const LOWEST: Bits = [1, 0];
+const LOWEST: RegisterBits = [1, 0];
 /// The lowest bit of the exponent of single precision, in each register.
-const SINGLES: Bits = [1 << 23; 2];
-const DOUBLE: Bits = [0, 1 << 20];
+const SINGLES: RegisterBits = [1 << 23; 2];
+const DOUBLE: RegisterBits = [0, 1 << 20];
 const HALF: u32 = 1 << 10;
 const BRAIN: u32 = 1 << 7;
 
@@ -30,13 +30,13 @@ enum Effect {
     Nothing,
     Scc,
     /// Scalar registers from the destination on.
-    Scalar(Bits),
+    Scalar(RegisterBits),
     /// A mask of lanes.
     Mask,
     /// Vector registers from the destination on.
-    Vector(Bits),
+    Vector(RegisterBits),
     /// The vector registers that it stores.
-    Stored(Bits),
+    Stored(RegisterBits),
 }
 
 impl Op {
@@ -72,7 +72,7 @@ pub(super) fn execute<H: Host, const W: usize>(
     pair: (&Inst, Option<&Inst>),
     flipped: [bool; 2],
     mode: Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     let (inst, after) = pair;
     // Which registers an indexed instruction names is known when it is executed.
     let known = !(wave.indexed && inst.unit.is_vector());
@@ -91,7 +91,7 @@ pub(super) fn execute<H: Host, const W: usize>(
     }
     let flow = super::execute(host, wave, group, inst, after, mode)?;
     count(group, apply(wave, inst, &effect));
-    if let (Flow::SkipOne, Some(second), true) = (&flow, after, flipped[1]) {
+    if let (NextPc::SkipOne, Some(second), true) = (&flow, after, flipped[1]) {
         let effect = self::effect(second);
         count(group, apply(wave, second, &effect));
     }
@@ -132,7 +132,7 @@ fn apply<const W: usize>(wave: &mut Wave<W>, inst: &Inst, effect: &Effect) -> u3
 }
 
 /// Flips bits of `count` vector registers.
-fn flip<const W: usize>(wave: &mut Wave<W>, first: usize, count: usize, bits: Bits, lanes: u64) {
+fn flip<const W: usize>(wave: &mut Wave<W>, first: usize, count: usize, bits: RegisterBits, lanes: u64) {
     for (i, row) in wave.vgpr.iter_mut().skip(first).take(count).enumerate() {
         for lane in (0..W).filter(|lane| lanes >> lane & 1 != 0) {
             row[lane] ^= bits[i & 1];
@@ -141,7 +141,7 @@ fn flip<const W: usize>(wave: &mut Wave<W>, first: usize, count: usize, bits: Bi
 }
 
 /// Flips what is to be stored, or flips it back.
-fn stored<const W: usize>(wave: &mut Wave<W>, inst: &Inst, bits: Bits, lanes: u64) {
+fn stored<const W: usize>(wave: &mut Wave<W>, inst: &Inst, bits: RegisterBits, lanes: u64) {
     let kinds = inst.op.signature().src;
     // Of an atomic's two operands the second is what memory is compared with.
     let operands = if matches!(inst.unit, Unit::Atomic(_)) {
@@ -213,12 +213,12 @@ fn of_halves(element: Element) -> u32 {
 }
 
 /// In both halves of each register.
-fn both(bit: u32) -> Bits {
+fn both(bit: u32) -> RegisterBits {
     [bit | bit << 16; 2]
 }
 
 /// Of a result that an operation computes.
-fn of_kind(inst: &Inst) -> Bits {
+fn of_kind(inst: &Inst) -> RegisterBits {
     match inst.op {
         Op::MovB32 | Op::MovB64 | Op::AccMov | Op::PkMovB32 | Op::SwapB32 | Op::PermB32 => return SINGLES,
         Op::Permlane16 | Op::Permlanex16 | Op::Permlane16Var | Op::Permlanex16Var => return SINGLES,
@@ -247,7 +247,7 @@ fn of_kind(inst: &Inst) -> Bits {
 }
 
 /// The bits where sub-dword addressing puts them: what a byte has no room for is its lowest bit.
-fn in_its_part(inst: &Inst, bits: Bits) -> Bits {
+fn in_its_part(inst: &Inst, bits: RegisterBits) -> RegisterBits {
     match inst.parts.as_ref().map_or(WHOLE, |parts| parts.sdwa.dst) {
         byte @ 0..=3 => [1 << (8 * byte), 0],
         half @ 4..=5 => {
@@ -273,7 +273,7 @@ fn of_transfer(transfer: Transfer) -> Effect {
 }
 
 /// Of what an atomic takes to memory.
-fn of_atomic(atomic: Atomic) -> Bits {
+fn of_atomic(atomic: Atomic) -> RegisterBits {
     match atomic {
         Atomic::Dword(Atomic32::AddFloat | Atomic32::MinFloat | Atomic32::MaxFloat) => SINGLES,
         Atomic::Dword(Atomic32::PackedAddF16) => both(HALF),

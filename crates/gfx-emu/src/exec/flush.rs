@@ -216,7 +216,7 @@ fn finish<const W: usize>(wave: &mut Wave<W>, inst: &Inst, numbers: Numbers, sca
 }
 
 /// A result after output scaling (0 none, 1 times two, 2 times four, 3 half) and clamping, without denormals.
-fn finished<F: fp::Format>(bits: F::Bits, scale: u8, clamp: bool, mode: Mode) -> F::Bits {
+fn finished<F: fp::FloatFormat>(bits: F::Bits, scale: u8, clamp: bool, mode: Mode) -> F::Bits {
     let mut bits = zeroed::<F>(bits, true);
     if scale != 0 {
         let factor = F::round([1.0, 2.0, 4.0, 0.5][usize::from(scale & 3)]);

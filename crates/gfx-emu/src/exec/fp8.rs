@@ -9,7 +9,7 @@
 //! Formats Specification", section 5.3) without infinity and NaN, whose largest number stands for all beyond it.
 
 use super::lane::{self, Lane as _};
-use crate::fp::{self, F32, Format as _, Mode};
+use crate::fp::{self, F32, FloatFormat as _, Mode};
 use crate::isa::Inst;
 use crate::wave::Wave;
 

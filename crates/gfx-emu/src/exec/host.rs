@@ -4,7 +4,7 @@
 //! when a wave is run. Results are the same bits on every host: only operations that IEEE 754 rounds once are used, and a
 //! fused multiply-add is one whether an instruction or [`crate::fp`] computes it.
 
-use crate::fp::{F32, Format as _};
+use crate::fp::{F32, FloatFormat as _};
 
 /// A kind of host that lane loops are compiled for.
 pub(super) trait Host: Copy + 'static {

@@ -6,7 +6,7 @@ mod rows;
 use std::marker::PhantomData;
 use std::ops::BitOr;
 
-use crate::fp::{self, Format, Mode};
+use crate::fp::{self, FloatFormat, Mode};
 use crate::isa::Inst;
 use crate::wave::Wave;
 pub(super) use derived::derive;
@@ -78,11 +78,11 @@ pub(super) struct F64;
 /// 16-bit integers.
 pub(super) struct B16;
 /// A float of 16 bits, in a format.
-pub(super) struct Half<F>(PhantomData<F>);
+pub(super) struct Float16<F>(PhantomData<F>);
 /// Half precision.
-pub(super) type F16 = Half<fp::F16>;
+pub(super) type F16 = Float16<fp::F16>;
 /// The 16-bit brain format.
-pub(super) type Bf16 = Half<fp::Bf16>;
+pub(super) type Bf16 = Float16<fp::Bf16>;
 /// Two halves of a register as one number of 32 bits.
 pub(super) type P16 = B32;
 /// The same of floats.
@@ -260,7 +260,7 @@ impl Lane for B16 {
     }
 }
 
-impl<F: Format<Bits = u16>> Lane for Half<F> {
+impl<F: FloatFormat<Bits = u16>> Lane for Float16<F> {
     type Value = u16;
     type Rows<'a, const W: usize> = (&'a [u32; W], u32);
 

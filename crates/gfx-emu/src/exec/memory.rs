@@ -196,7 +196,7 @@ fn one_by_one<const W: usize>(
     let active = wave.active;
     let start = lds_start(wave, inst);
     let (vgpr, mut spaces) = space::split(wave, group);
-    let lanes = Lanes {
+    let lanes = LaneAddresses {
         addresses: &addresses,
         active,
         space: inst.space,
@@ -235,7 +235,7 @@ pub(super) fn lds_part(bytes: u64) -> u64 {
 /// Loads that go to LDS: a dword for each lane or more, one after the other from `start` on.
 fn to_lds<const W: usize>(
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
     start: u64,
     bytes: u8,
     signed: bool,
@@ -261,13 +261,13 @@ fn to_lds<const W: usize>(
 }
 
 /// Where the lanes go.
-struct Lanes<'a, const W: usize> {
+struct LaneAddresses<'a, const W: usize> {
     addresses: &'a [u64; W],
     active: u64,
     space: Space,
 }
 
-impl<const W: usize> Lanes<'_, W> {
+impl<const W: usize> LaneAddresses<'_, W> {
     /// The active lanes and their places.
     fn places(&self) -> impl Iterator<Item = (usize, At)> {
         let lanes = (0..W).filter(|lane| self.active >> lane & 1 != 0);
@@ -279,7 +279,7 @@ impl<const W: usize> Lanes<'_, W> {
 fn load<const W: usize>(
     rows: &mut [Row<W>],
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
 ) -> Result<(), Trouble> {
     let mut words = [0; MAX_WORDS];
     let words = &mut words[..rows.len()];
@@ -297,7 +297,7 @@ fn load<const W: usize>(
 fn load_transposed<const W: usize>(
     rows: &mut [Row<W>],
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
     bits: usize,
 ) -> Result<(), Trouble> {
     const ROW: usize = 16;
@@ -329,7 +329,7 @@ fn load_transposed<const W: usize>(
 fn load_part<const W: usize>(
     row: &mut [u32; W],
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
     part: Part,
     clears: bool,
 ) -> Result<(), Trouble> {
@@ -346,7 +346,7 @@ fn load_part<const W: usize>(
 fn store<const W: usize>(
     rows: &[Row<W>],
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
 ) -> Result<(), Trouble> {
     let mut words = [0; MAX_WORDS];
     let words = &mut words[..rows.len()];
@@ -362,7 +362,7 @@ fn store<const W: usize>(
 fn store_part<const W: usize>(
     row: &[u32; W],
     spaces: &mut Spaces<'_>,
-    lanes: &Lanes<'_, W>,
+    lanes: &LaneAddresses<'_, W>,
     bytes: usize,
     shift: u32,
 ) -> Result<(), Trouble> {

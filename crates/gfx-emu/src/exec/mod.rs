@@ -30,6 +30,8 @@ mod probe;
 mod product;
 #[cfg(test)]
 mod products;
+#[cfg(test)]
+mod random;
 mod salu;
 mod scalar_fn;
 mod scaled;
@@ -61,7 +63,7 @@ use host::Host;
 type Trouble = (Option<usize>, FaultKind);
 
 /// Where the wave goes on.
-enum Flow {
+enum NextPc {
     /// At the next instruction.
     Next,
     /// After the next instruction, the other half of a dual one.
@@ -208,9 +210,9 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
                         .add(pc, if taken { mark::TAKEN } else { mark::PASSED });
                 }
                 Ok(if taken {
-                    Flow::Jump(inst.target as usize)
+                    NextPc::Jump(inst.target as usize)
                 } else {
-                    Flow::Next
+                    NextPc::Next
                 })
             }
             Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
@@ -240,8 +242,8 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
             }
         };
         match flow {
-            Ok(Flow::Next) => pc += stride,
-            Ok(Flow::Jump(index)) => {
+            Ok(NextPc::Next) => pc += stride,
+            Ok(NextPc::Jump(index)) => {
                 pc = index;
                 if let Some(guide) = &mut guide
                     && told - left > jit::OFTEN
@@ -250,8 +252,8 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
                     told = left;
                 }
             }
-            Ok(Flow::SkipOne) => pc += 2,
-            Ok(Flow::Stop(stop)) => {
+            Ok(NextPc::SkipOne) => pc += 2,
+            Ok(NextPc::Stop(stop)) => {
                 pc += 1;
                 break Ok(stop);
             }
@@ -311,7 +313,7 @@ fn execute<H: Host, const W: usize>(
     inst: &Inst,
     after: Option<&Inst>,
     mode: Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     wave.active = wave.exec();
     if wave.indexed || inst.parts.is_some() {
         return unusual(host, wave, group, inst, mode);
@@ -331,7 +333,7 @@ fn operate<H: Host, const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
     mode: Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     match inst.unit {
         Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector if mode.is_unusual() => {
             flush::execute(host, wave, inst, mode);
@@ -351,7 +353,7 @@ fn operate<H: Host, const W: usize>(
         // Control operations change the program flow, which [`run_on`] has in hand.
         Unit::Control(_) | Unit::Unsupported => return Err(unimplemented()),
     }
-    Ok(Flow::Next)
+    Ok(NextPc::Next)
 }
 
 /// A matrix product in the general way.
@@ -424,7 +426,7 @@ fn unusual<H: Host, const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
     mode: Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     if wave.indexed && inst.unit.is_vector() {
         // Compilers index plain moves only.
         if inst.dpp.is_some() || inst.parts.is_some() {
@@ -435,7 +437,7 @@ fn unusual<H: Host, const W: usize>(
     }
     if inst.parts.is_some() {
         sdwa::execute(host, wave, inst, mode)?;
-        return Ok(Flow::Next);
+        return Ok(NextPc::Next);
     }
     dpp::apply(wave, inst)?;
     operate(host, wave, group, inst, mode)
@@ -473,7 +475,7 @@ fn entangled<H: Host, const W: usize>(
     first: &Inst,
     second: Option<&Inst>,
     mode: Mode,
-) -> Result<Flow, Trouble> {
+) -> Result<NextPc, Trouble> {
     let second = second.ok_or_else(unimplemented)?;
     let register = usize::from(first.dst);
     let mut row = wave.vgpr[register];
@@ -491,5 +493,5 @@ fn entangled<H: Host, const W: usize>(
         }
     }
     wave.vgpr[register] = row;
-    Ok(Flow::SkipOne)
+    Ok(NextPc::SkipOne)
 }

@@ -2,7 +2,7 @@
 
 use super::host::{Host, Portable};
 use super::tile::SIDE;
-use crate::fp::{self, F32, Format as _, Mode};
+use crate::fp::{self, F32, FloatFormat as _, Mode};
 
 /// Adds to `sums`, which holds rows of `N` columns, the product of `a`, which holds rows of `depth` elements, and of `b`, which holds
 /// `depth` rows of `N` columns. All are bits of single precision; a NaN follows as from [`fp::fma`], which has no mode here.

@@ -2,6 +2,7 @@
 
 use super::host::Portable;
 use super::jit::Compiling;
+use super::random::Random;
 use super::tile::{self, Tiled};
 use super::{multiply, run};
 use crate::Target;
@@ -14,25 +15,7 @@ const ROWS: usize = 128;
 /// Waves an opcode is tried with.
 const TRIES: u64 = 60;
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn word(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) >> 16) as u32
-    }
-
-    fn below(&mut self, limit: u32) -> u32 {
-        self.word() % limit
-    }
-
-    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.below(values.len() as u32) as usize]
-    }
-
     /// A number of a format with so many bits of fraction in so many bits. One of `rare` is an infinity, a NaN, a zero or subnormal, or
     /// as large as can be.
     fn number(&mut self, bits: u32, fraction: u32, rare: u32) -> u32 {

@@ -138,13 +138,13 @@ fn exec<const W: usize>(
 }
 
 /// A kind of operand of the functions that follow the floating-point mode.
-trait Number {
+trait ScalarFloat {
     type Bits;
     fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> Self::Bits;
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: Self::Bits);
 }
 
-impl Number for lane::B32 {
+impl ScalarFloat for lane::B32 {
     type Bits = u32;
 
     fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, _: Mode) -> u32 {
@@ -162,7 +162,7 @@ fn with_sign(inst: &Inst, i: usize, at: u32, bits: u32) -> u32 {
     bits & !has(inst.abs) ^ has(inst.neg)
 }
 
-impl Number for lane::F32 {
+impl ScalarFloat for lane::F32 {
     type Bits = u32;
 
     fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> u32 {
@@ -175,7 +175,7 @@ impl Number for lane::F32 {
     }
 }
 
-impl Number for lane::F16 {
+impl ScalarFloat for lane::F16 {
     type Bits = u16;
 
     fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> u16 {

@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::space::{self, At};
 use super::{Trouble, batch, unimplemented};
-use crate::isa::{Inst, Share, Src, Words};
+use crate::isa::{Inst, RegisterCount, Share, Src};
 use crate::wave::{Group, Wave, reg};
 
 /// Executes one operation.
@@ -18,9 +18,9 @@ pub(super) fn execute<H: Host, const W: usize>(
         Share::Load2(words) | Share::Store2(words) => {
             let stores = matches!(share, Share::Store2(_));
             let done = match words {
-                Words::One => batch::two_addresses::<H, W, 1>(host, wave, group, inst, stores),
-                Words::Two => batch::two_addresses::<H, W, 2>(host, wave, group, inst, stores),
-                Words::Three | Words::Four => false,
+                RegisterCount::One => batch::two_addresses::<H, W, 1>(host, wave, group, inst, stores),
+                RegisterCount::Two => batch::two_addresses::<H, W, 2>(host, wave, group, inst, stores),
+                RegisterCount::Three | RegisterCount::Four => false,
             };
             if done {
                 return Ok(());

@@ -15,7 +15,7 @@ pub(super) const SIDE: usize = 16;
 const STEPS: usize = 16;
 
 /// A number in each lane of a tile's row, as bits.
-type Row = [u32; SIDE];
+type TileRow = [u32; SIDE];
 
 /// Where sixteen elements lie: a register, a group of sixteen of its lanes, and the lowest bit of the element in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct RowPlace {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum MatrixShape {
     Wmma(Element),
     Tiles(Tiles),
     Mfma(Mfma),
@@ -37,7 +37,7 @@ enum Shape {
 pub(super) struct Tiled<'a> {
     inst: &'a Inst,
     lanes: usize,
-    shape: Shape,
+    shape: MatrixShape,
     /// The first registers of A and of B.
     first: [usize; 2],
 }
@@ -60,9 +60,9 @@ impl<'a> Tiled<'a> {
             return None;
         }
         let shape = match inst.unit {
-            Unit::Wmma(wmma) if !wmma.narrow => Shape::Wmma(wmma.element),
-            Unit::Tiles(tiles) if tiles.halves.is_none() && inst.op_sel & 7 == 0 => Shape::Tiles(tiles),
-            Unit::Mfma(mfma) if lanes == 64 && mfma.size >= 16 => Shape::Mfma(mfma),
+            Unit::Wmma(wmma) if !wmma.narrow => MatrixShape::Wmma(wmma.element),
+            Unit::Tiles(tiles) if tiles.halves.is_none() && inst.op_sel & 7 == 0 => MatrixShape::Tiles(tiles),
+            Unit::Mfma(mfma) if lanes == 64 && mfma.size >= 16 => MatrixShape::Mfma(mfma),
             Unit::Lane
             | Unit::Compare
             | Unit::Scalar
@@ -93,26 +93,26 @@ impl<'a> Tiled<'a> {
     /// The elements of A and of B.
     pub(super) fn elements(&self) -> [Element; 2] {
         match self.shape {
-            Shape::Wmma(element) => [element; 2],
-            Shape::Tiles(tiles) => [tiles.a, tiles.b],
-            Shape::Mfma(mfma) => [mfma.a, mfma.b],
+            MatrixShape::Wmma(element) => [element; 2],
+            MatrixShape::Tiles(tiles) => [tiles.a, tiles.b],
+            MatrixShape::Mfma(mfma) => [mfma.a, mfma.b],
         }
     }
 
     /// Steps of depth.
     pub(super) fn depth(&self) -> usize {
         match self.shape {
-            Shape::Wmma(_) => SIDE,
-            Shape::Tiles(tiles) => tiles.depth.into(),
-            Shape::Mfma(mfma) => mfma.depth.into(),
+            MatrixShape::Wmma(_) => SIDE,
+            MatrixShape::Tiles(tiles) => tiles.depth.into(),
+            MatrixShape::Mfma(mfma) => mfma.depth.into(),
         }
     }
 
     /// How many tiles it has.
     pub(super) fn count(&self) -> usize {
         match self.shape {
-            Shape::Wmma(_) | Shape::Tiles(_) => 1,
-            Shape::Mfma(mfma) => usize::from(mfma.blocks) * (usize::from(mfma.size) / SIDE).pow(2),
+            MatrixShape::Wmma(_) | MatrixShape::Tiles(_) => 1,
+            MatrixShape::Mfma(mfma) => usize::from(mfma.blocks) * (usize::from(mfma.size) / SIDE).pow(2),
         }
     }
 
@@ -129,12 +129,12 @@ impl<'a> Tiled<'a> {
     /// Where a step of the rows of A lies for a tile, `side` 0, or of the columns of B, `side` 1.
     pub(super) fn factor(&self, side: usize, tile: usize, k: usize) -> RowPlace {
         let (register, group, bit) = match self.shape {
-            Shape::Wmma(_) => (k / 2, 0, k % 2 * 16),
-            Shape::Tiles(tiles) => {
+            MatrixShape::Wmma(_) => (k / 2, 0, k % 2 * 16),
+            MatrixShape::Tiles(tiles) => {
                 let (group, register, place) = tiles::factor(tiles, self.lanes, k);
                 (register, group, place * tiles.a.bits())
             }
-            Shape::Mfma(mfma) => {
+            MatrixShape::Mfma(mfma) => {
                 let [block, row, column] = Self::corner(mfma.size, tile);
                 let broadcast = self.inst.broadcast;
                 let (lane, item) = if side == 0 {
@@ -157,15 +157,15 @@ impl<'a> Tiled<'a> {
     /// Where a row of C and D lies, of the registers that each of them has: which one, and which of its groups of lanes.
     pub(super) fn sum(&self, tile: usize, row: usize) -> (usize, usize) {
         match self.shape {
-            Shape::Wmma(_) => {
+            MatrixShape::Wmma(_) => {
                 let groups = self.lanes / SIDE;
                 (row / groups, row % groups)
             }
-            Shape::Tiles(_) => {
+            MatrixShape::Tiles(_) => {
                 let (group, item) = tiles::sum_of(self.lanes, row);
                 (item, group)
             }
-            Shape::Mfma(mfma) => {
+            MatrixShape::Mfma(mfma) => {
                 let [block, first, column] = Self::corner(mfma.size, tile);
                 let (lane, item) = mfma.sum(block, first + row, column);
                 (item, lane / SIDE)
@@ -181,8 +181,8 @@ impl<'a> Tiled<'a> {
     /// An element as single precision.
     fn single(&self, element: Element, bits: u32) -> u32 {
         match self.shape {
-            Shape::Mfma(_) => mfma::single(self.inst.isa, element, bits.into()),
-            Shape::Wmma(_) | Shape::Tiles(_) => tiles::single(element, bits),
+            MatrixShape::Mfma(_) => mfma::single(self.inst.isa, element, bits.into()),
+            MatrixShape::Wmma(_) | MatrixShape::Tiles(_) => tiles::single(element, bits),
         }
     }
 }
@@ -239,13 +239,13 @@ fn multiply<H: Host, const W: usize, const N: usize>(host: H, wave: &mut Wave<W>
 
 /// Sixteen lanes of a register.
 #[inline(always)]
-fn group_of<const W: usize>(wave: &Wave<W>, register: usize, group: usize) -> &Row {
+fn group_of<const W: usize>(wave: &Wave<W>, register: usize, group: usize) -> &TileRow {
     &wave.vgpr[register].as_chunks().0[group]
 }
 
 /// Sixteen elements of a factor in single precision.
 #[inline(always)]
-fn factor<const W: usize>(wave: &Wave<W>, tiled: &Tiled<'_>, side: usize, place: RowPlace) -> Row {
+fn factor<const W: usize>(wave: &Wave<W>, tiled: &Tiled<'_>, side: usize, place: RowPlace) -> TileRow {
     let words = group_of(wave, place.register, place.group);
     let bit = place.bit;
     match tiled.elements()[side] {

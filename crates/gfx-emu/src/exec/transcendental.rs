@@ -4,11 +4,11 @@
 //! card in the last bit. Here they are computed in f64, with the pure-Rust `libm` where the host's library would differ
 //! from machine to machine, and rounded once. The single-precision forms flush denormals as documented.
 
-use crate::fp::{F64, Format, HostFloat as _, Mode, nan};
+use crate::fp::{F64, FloatFormat, HostFloat as _, Mode, nan};
 
 /// The source as f64; single-precision denormals count as zero.
 #[inline(always)]
-fn source<F: Format>(a: F::Bits) -> f64 {
+fn source<F: FloatFormat>(a: F::Bits) -> f64 {
     F::host(if F::APPROXIMATE_FLUSHES && F::is_denormal(a) {
         F::signed(0, F::is_negative(a))
     } else {
@@ -19,7 +19,7 @@ fn source<F: Format>(a: F::Bits) -> f64 {
 
 /// Rounds the result; single-precision denormals become zero.
 #[inline(always)]
-fn finish<F: Format>(mode: Mode, value: f64, a: F::Bits) -> F::Bits {
+fn finish<F: FloatFormat>(mode: Mode, value: f64, a: F::Bits) -> F::Bits {
     let bits = F::round(value);
     let flushed = if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) {
         F::signed(0, F::is_negative(bits))
@@ -63,37 +63,37 @@ fn exp2(x: f64) -> f64 {
 
 /// `2^a`.
 #[inline(always)]
-pub(super) fn exp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn exp<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, exp2(source::<F>(a)), a)
 }
 
 /// The logarithm to base 2.
 #[inline(always)]
-pub(super) fn log<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn log<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, libm::log2(source::<F>(a)), a)
 }
 
 /// `1 / a`.
 #[inline(always)]
-pub(super) fn rcp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn rcp<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, 1.0 / source::<F>(a), a)
 }
 
 /// `1 / sqrt(a)`.
 #[inline(always)]
-pub(super) fn rsq<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn rsq<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, 1.0 / source::<F>(a).sqrt(), a)
 }
 
 /// The square root.
 #[inline(always)]
-pub(super) fn sqrt<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn sqrt<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, source::<F>(a).sqrt(), a)
 }
 
 /// The hyperbolic tangent.
 #[inline(always)]
-pub(super) fn tanh<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn tanh<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, libm::tanh(source::<F>(a)), a)
 }
 
@@ -119,7 +119,7 @@ fn sin_turns(turns: f64) -> f64 {
 
 /// `sin(2π a)`; 0 out of range.
 #[inline(always)]
-pub(super) fn sin<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn sin<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide();
     finish::<F>(
         mode,
@@ -138,7 +138,7 @@ pub(super) fn sin<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
 
 /// `cos(2π a)`; 1 out of range.
 #[inline(always)]
-pub(super) fn cos<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn cos<F: FloatFormat>(mode: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide().abs();
     let value = if turns > MAX_TURNS {
         1.0

@@ -59,7 +59,7 @@ fn odd(value: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::fp::{Bf16, Format as _, Mode, add, fma};
+    use crate::fp::{Bf16, FloatFormat as _, Mode, add, fma};
     use rustc_apfloat::ieee::BFloat;
     use rustc_apfloat::{Float, FloatConvert as _, Round};
 

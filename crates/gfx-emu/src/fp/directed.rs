@@ -3,7 +3,7 @@
 //! Operands are taken apart into integers, the exact result is one integer with a power of two, and is rounded once. Kernels in
 //! the usual mode do not come here: [`crate::isa::Op::directed`] names the operations that do. Source: IEEE 754-2008, section 4.3.
 
-use super::{F16, F32, F64, Format, Mode};
+use super::{F16, F32, F64, FloatFormat, Mode};
 
 /// How results are rounded, by the number that MODE has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Rounding {
     }
 
     /// That of results of a format.
-    fn for_format<F: Format>(mode: Mode) -> Rounding {
+    fn for_format<F: FloatFormat>(mode: Mode) -> Rounding {
         if F::MANTISSA_BITS == F32::MANTISSA_BITS {
             mode.single
         } else {
@@ -52,7 +52,7 @@ const TOP: u32 = 124;
 
 impl Exact {
     /// A finite number.
-    fn of<F: Format>(bits: F::Bits) -> Exact {
+    fn of<F: FloatFormat>(bits: F::Bits) -> Exact {
         let field = F::exponent(bits);
         let fraction = u128::from(F::magnitude(bits)) & ((1 << F::MANTISSA_BITS) - 1);
         let hidden = if field == 0 { 0 } else { 1 << F::MANTISSA_BITS };
@@ -122,7 +122,7 @@ impl Exact {
     }
 
     /// The number of a format that it is rounded to.
-    fn rounded<F: Format>(self, rounding: Rounding) -> F::Bits {
+    fn rounded<F: FloatFormat>(self, rounding: Rounding) -> F::Bits {
         if self.mantissa == 0 {
             return F::signed(0, self.negative);
         }
@@ -163,23 +163,23 @@ fn shifted_right(mantissa: u128, count: u32) -> u128 {
 }
 
 /// Whether a number is an infinity or a NaN: no rounding then.
-fn is_special<F: Format>(bits: F::Bits) -> bool {
+fn is_special<F: FloatFormat>(bits: F::Bits) -> bool {
     F::magnitude(bits) >= F::infinity_bits()
 }
 
 /// One, of a format.
-fn one<F: Format>() -> F::Bits {
+fn one<F: FloatFormat>() -> F::Bits {
     F::narrow((F::bias() as u64) << F::MANTISSA_BITS)
 }
 
 /// `a * b + c`, rounded once.
-pub(crate) fn fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn fma<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     scaled_fma::<F>(mode, a, b, c, 0)
 }
 
 /// `(a * b + c) * 2^n` with `n` signed, rounded once.
 #[inline(never)]
-pub(crate) fn scaled_fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, n: u32) -> F::Bits {
+pub(crate) fn scaled_fma<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, n: u32) -> F::Bits {
     if [a, b, c].into_iter().any(is_special::<F>) {
         // Infinity or NaN, whatever the power.
         return super::fma::<F>(mode, a, b, c);
@@ -193,7 +193,7 @@ pub(crate) fn scaled_fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bi
 
 /// `a + b`.
 #[inline(never)]
-pub(crate) fn add<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn add<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     if is_special::<F>(a) || is_special::<F>(b) {
         return super::add::<F>(mode, a, b);
     }
@@ -202,7 +202,7 @@ pub(crate) fn add<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
 
 /// `a - b`.
 #[inline(never)]
-pub(crate) fn sub<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn sub<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     if is_special::<F>(a) || is_special::<F>(b) {
         return super::sub::<F>(mode, a, b);
     }
@@ -210,13 +210,13 @@ pub(crate) fn sub<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
 }
 
 /// `b - a`.
-pub(crate) fn sub_rev<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn sub_rev<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     sub::<F>(mode, b, a)
 }
 
 /// `a * b`.
 #[inline(never)]
-pub(crate) fn mul<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn mul<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     if is_special::<F>(a) || is_special::<F>(b) {
         return super::mul::<F>(mode, a, b);
     }
@@ -225,7 +225,7 @@ pub(crate) fn mul<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
 }
 
 /// `a * b + c`, rounded after the product and after the sum.
-pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn mad<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     add::<F>(mode, mul::<F>(mode, a, b), c)
 }
 
@@ -265,7 +265,7 @@ pub(crate) fn mullit(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
 
 /// `a * 2^n` with `n` signed.
 #[inline(never)]
-pub(crate) fn ldexp<F: Format>(mode: Mode, a: F::Bits, n: u32) -> F::Bits {
+pub(crate) fn ldexp<F: FloatFormat>(mode: Mode, a: F::Bits, n: u32) -> F::Bits {
     if is_special::<F>(a) {
         return super::ldexp::<F>(mode, a, n);
     }
@@ -282,7 +282,7 @@ pub(crate) fn ldexp16(mode: Mode, a: u16, n: u16) -> u16 {
 
 /// A finite number in another format.
 #[inline(never)]
-fn narrowed<From: Format, To: Format>(mode: Mode, a: From::Bits) -> To::Bits {
+fn narrowed<From: FloatFormat, To: FloatFormat>(mode: Mode, a: From::Bits) -> To::Bits {
     Exact::of::<From>(a).rounded::<To>(Rounding::for_format::<To>(mode))
 }
 
@@ -304,7 +304,7 @@ pub(crate) fn f32_of_f64(mode: Mode, a: u64, special: impl Fn(u64) -> u32) -> u3
 
 /// An integer in a format.
 #[inline(never)]
-pub(crate) fn of_integer<F: Format>(mode: Mode, value: i64) -> F::Bits {
+pub(crate) fn of_integer<F: FloatFormat>(mode: Mode, value: i64) -> F::Bits {
     let number = Exact {
         negative: value < 0,
         mantissa: u128::from(value.unsigned_abs()),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     /// Every function against LLVM's soft floats, on random numbers, numbers of near exponents, denormals and extremes.
-    fn agrees<F: Format, A: Float>() {
+    fn agrees<F: FloatFormat, A: Float>() {
         let width = F::EXPONENT_BITS + F::MANTISSA_BITS + 1;
         let mut bits = patterns();
         let mut draw = || {

@@ -1,10 +1,10 @@
 //! Numbers as a mantissa and an exponent: taken apart, and scaled by powers of two.
 
-use super::{F16, F64, Format, HostFloat, Mode};
+use super::{F16, F64, FloatFormat, HostFloat, Mode};
 
 /// The exponent `e` with `a = m * 2^e` and `0.5 <= |m| < 1`; 0 for zero, infinity and NaN.
 #[inline(always)]
-pub(crate) fn frexp_exp<F: Format>(_: Mode, a: F::Bits) -> u32 {
+pub(crate) fn frexp_exp<F: FloatFormat>(_: Mode, a: F::Bits) -> u32 {
     split::<F>(a).1 as u32
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn frexp_exp16(_: Mode, a: u16) -> u16 {
 
 /// The mantissa `m` of [`frexp_exp`]; zero, infinity and NaN give themselves.
 #[inline(always)]
-pub(crate) fn frexp_mant<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+pub(crate) fn frexp_mant<F: FloatFormat>(_: Mode, a: F::Bits) -> F::Bits {
     if F::is_nan(a) {
         F::quiet(a)
     } else {
@@ -25,7 +25,7 @@ pub(crate) fn frexp_mant<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
 }
 
 #[inline(always)]
-fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
+fn split<F: FloatFormat>(a: F::Bits) -> (F::Bits, i32) {
     let magnitude = F::magnitude(a);
     if magnitude == 0 || magnitude >= F::infinity_bits() {
         return (a, 0);
@@ -49,7 +49,7 @@ fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
 
 /// `a * 2^n` with `n` signed, rounded once.
 #[inline(always)]
-pub(crate) fn ldexp<F: Format>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
+pub(crate) fn ldexp<F: FloatFormat>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
     let scaled = if F::MANTISSA_BITS < F64::MANTISSA_BITS {
         // 2^400 takes every number of the narrower formats out of their range and no f64 out of its own: the product is
         // exact.

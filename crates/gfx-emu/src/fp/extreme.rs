@@ -1,10 +1,10 @@
 //! Minimum and maximum as IEEE 754-2019 names them: a NaN wins over numbers, and minus zero is less than plus zero.
 
-use super::{Format, Mode, max, min};
+use super::{FloatFormat, Mode, max, min};
 
 /// The lesser number, where a NaN wins, a signalling one first.
 #[inline(always)]
-pub(crate) fn minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn minimum<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     if F::is_nan(a) || F::is_nan(b) {
         nan_of_two::<F>(a, b)
     } else {
@@ -14,7 +14,7 @@ pub(crate) fn minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits 
 
 /// The greater number, where a NaN wins, a signalling one first.
 #[inline(always)]
-pub(crate) fn maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+pub(crate) fn maximum<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
     if F::is_nan(a) || F::is_nan(b) {
         nan_of_two::<F>(a, b)
     } else {
@@ -24,7 +24,7 @@ pub(crate) fn maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits 
 
 /// Of two operands the signalling NaN, else the quiet one; the first where both are such.
 #[inline(always)]
-fn nan_of_two<F: Format>(a: F::Bits, b: F::Bits) -> F::Bits {
+fn nan_of_two<F: FloatFormat>(a: F::Bits, b: F::Bits) -> F::Bits {
     if F::is_signalling(b) && !F::is_signalling(a) || !F::is_nan(a) {
         F::quiet(b)
     } else {
@@ -34,24 +34,24 @@ fn nan_of_two<F: Format>(a: F::Bits, b: F::Bits) -> F::Bits {
 
 /// [`minimum`] of three.
 #[inline(always)]
-pub(crate) fn minimum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn minimum3<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     minimum::<F>(mode, minimum::<F>(mode, a, b), c)
 }
 
 /// [`maximum`] of three.
 #[inline(always)]
-pub(crate) fn maximum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn maximum3<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     maximum::<F>(mode, maximum::<F>(mode, a, b), c)
 }
 
 /// `maximum(minimum(a, b), c)`.
 #[inline(always)]
-pub(crate) fn minimum_maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn minimum_maximum<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     maximum::<F>(mode, minimum::<F>(mode, a, b), c)
 }
 
 /// `minimum(maximum(a, b), c)`.
 #[inline(always)]
-pub(crate) fn maximum_minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+pub(crate) fn maximum_minimum<F: FloatFormat>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     minimum::<F>(mode, maximum::<F>(mode, a, b), c)
 }

@@ -82,7 +82,7 @@ pub(super) fn fused_f32(a: f32, b: f32, c: f32) -> f32 {
 }
 
 /// A guest format: how its bits are laid out and which host type computes it.
-pub(crate) trait Format: Copy {
+pub(crate) trait FloatFormat: Copy {
     /// The bits.
     type Bits: Copy + Eq + Default;
     /// The host type that computes it.
@@ -185,7 +185,7 @@ pub(crate) struct F64;
 
 macro_rules! format {
     ($name:ident, $bits:ident, $host:ident, $exponent:literal, $mantissa:literal, $flushes:literal, $to:expr, $from:expr, $round:expr, $fma:path) => {
-        impl Format for $name {
+        impl FloatFormat for $name {
             type Bits = $bits;
             type Host = $host;
             const EXPONENT_BITS: u32 = $exponent;

@@ -94,7 +94,7 @@ pub(crate) fn f16_of_f64(value: f64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fp::{F16, Format as _, Mode, fma};
+    use crate::fp::{F16, FloatFormat as _, Mode, fma};
 
     /// A sequence of bits with every exponent in it (a linear congruence, its high bits).
     fn patterns() -> impl Iterator<Item = u32> {

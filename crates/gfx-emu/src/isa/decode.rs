@@ -9,9 +9,9 @@ mod rdna2;
 mod rdna4;
 mod sdwa;
 
-use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
+use super::instruction::{Dpp, Encoding, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
-use super::tables::{Form, Row};
+use super::tables::{Form, InstructionRow};
 use super::unit::Unit;
 
 /// Why words are not an instruction.
@@ -36,7 +36,7 @@ const DPP8_FI: u32 = 234;
 const DPP16: u32 = 250;
 
 /// The words of one instruction, and how far they were used.
-struct Words<'a> {
+struct InstructionWords<'a> {
     isa: Isa,
     text: &'a [u8],
     used: usize,
@@ -44,9 +44,9 @@ struct Words<'a> {
     wide_literal: Option<u64>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> InstructionWords<'a> {
     fn new(isa: Isa, text: &'a [u8]) -> Self {
-        Words {
+        InstructionWords {
             isa,
             text,
             used: 0,
@@ -56,7 +56,7 @@ impl<'a> Words<'a> {
     }
 
     /// The row of an opcode of a format.
-    fn row(&self, format: &str, opcode: u32) -> Result<&'static Row, Invalid> {
+    fn row(&self, format: &str, opcode: u32) -> Result<&'static InstructionRow, Invalid> {
         self.isa.row(format, opcode).ok_or(Invalid::Unknown)
     }
 
@@ -109,7 +109,7 @@ impl<'a> Words<'a> {
     /// The first source of a vector instruction, which may announce a DPP dword.
     fn source0(&mut self, code: u32, inst: &mut Instruction) -> Result<Operand, Invalid> {
         // The long encodings of RDNA2 have no DPP.
-        let long = matches!(inst.format, Format::Vop3 | Format::Vop3p);
+        let long = matches!(inst.format, Encoding::Vop3 | Encoding::Vop3p);
         if !matches!(code, DPP8 | DPP8_FI | DPP16) || self.isa == Isa::Rdna2 && long {
             return self.source(code);
         }
@@ -141,7 +141,7 @@ fn bits(word: u32, low: u32, count: u32) -> u32 {
     word >> low & ((1 << count) - 1)
 }
 
-fn find(rows: &'static [Row], opcode: u32) -> Result<&'static Row, Invalid> {
+fn find(rows: &'static [InstructionRow], opcode: u32) -> Result<&'static InstructionRow, Invalid> {
     rows.iter()
         .find(|row| u32::from(row.opcode) == opcode)
         .ok_or(Invalid::Unknown)
@@ -165,7 +165,7 @@ pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction,
 }
 
 fn rdna(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words::new(isa, text);
+    let mut words = InstructionWords::new(isa, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         // Waves of 64 lanes have no dual instructions.
@@ -193,13 +193,13 @@ fn rdna(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
 }
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
-fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (ssrc0, ssrc1) = (bits(word, 0, 8), bits(word, 8, 8));
     let sdst = scalar(bits(word, 16, 7));
     match word >> 23 {
         0b1_0111_1101 => {
             let row = words.row("SOP1", ssrc1)?;
-            let mut inst = Instruction::new(Format::Sop1, row, 0);
+            let mut inst = Instruction::new(Encoding::Sop1, row, 0);
             let signature = row.op.signature();
             if signature.dst != Kind::Void {
                 inst.dst = sdst;
@@ -213,18 +213,18 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         0b1_0111_1110 => {
-            let mut inst = Instruction::new(Format::Sopc, words.row("SOPC", bits(word, 16, 7))?, 0);
+            let mut inst = Instruction::new(Encoding::Sopc, words.row("SOPC", bits(word, 16, 7))?, 0);
             inst.src = [words.source(ssrc0)?, words.source(ssrc1)?, Operand::None];
             Ok(inst)
         }
         0b1_0111_1111 => {
-            let mut inst = Instruction::new(Format::Sopp, words.row("SOPP", bits(word, 16, 7))?, 0);
+            let mut inst = Instruction::new(Encoding::Sopp, words.row("SOPP", bits(word, 16, 7))?, 0);
             inst.imm = word as i16 as i32;
             Ok(inst)
         }
         _ if word >> 28 == 0b1011 => sopk(word, words),
         _ => {
-            let mut inst = Instruction::new(Format::Sop2, words.row("SOP2", bits(word, 23, 7))?, 0);
+            let mut inst = Instruction::new(Encoding::Sop2, words.row("SOP2", bits(word, 23, 7))?, 0);
             inst.dst = sdst;
             let (first, second) = (words.source(ssrc0)?, words.source(ssrc1)?);
             inst.src = match inst.row.form {
@@ -238,9 +238,9 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     }
 }
 
-fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn sopk(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("SOPK", bits(word, 23, 5))?;
-    let mut inst = Instruction::new(Format::Sopk, row, 0);
+    let mut inst = Instruction::new(Encoding::Sopk, row, 0);
     let sdst = scalar(bits(word, 16, 7));
     let signed = Operand::Constant(word as i16 as i32);
     inst.imm = word as i16 as i32;
@@ -259,10 +259,10 @@ fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn smem(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("SMEM", bits(word, 18, 8))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Smem, row, 0);
+    let mut inst = Instruction::new(Encoding::Smem, row, 0);
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 13, 1) << 2) as u8;
     if row.op == Op::SNop {
         return Ok(inst);
@@ -275,11 +275,11 @@ fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// VOP1, VOP2, VOPC.
-fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop_short(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     let mut inst = match word >> 25 {
         0b0111111 => {
-            let mut inst = Instruction::new(Format::Vop1, words.row("VOP1", vsrc1)?, 0);
+            let mut inst = Instruction::new(Encoding::Vop1, words.row("VOP1", vsrc1)?, 0);
             if inst.row.op.signature().src.is_empty() {
                 alone(src0)?;
             } else {
@@ -290,13 +290,13 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             inst
         }
         0b0111110 => {
-            let mut inst = Instruction::new(Format::Vopc, words.row("VOPC", vdst)?, 0);
+            let mut inst = Instruction::new(Encoding::Vopc, words.row("VOPC", vdst)?, 0);
             inst.dst = if inst.row.form == Form::CmpX { EXEC } else { VCC };
             inst.src = [words.source0(src0, &mut inst)?, vgpr(vsrc1), Operand::None];
             inst
         }
         _ => {
-            let mut inst = Instruction::new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
+            let mut inst = Instruction::new(Encoding::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
             inst.dst = vgpr(vdst);
             let first = words.source0(src0, &mut inst)?;
             vop2_sources(&mut inst, first, vgpr(vsrc1), words)?;
@@ -321,7 +321,7 @@ fn vop2_sources(
     inst: &mut Instruction,
     first: Operand,
     second: Operand,
-    words: &mut Words<'_>,
+    words: &mut InstructionWords<'_>,
 ) -> Result<(), Invalid> {
     let signature = inst.row.op.signature();
     inst.src = match inst.row.form {
@@ -357,7 +357,7 @@ fn select_halves(inst: &mut Instruction) {
     }
 }
 
-fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop3(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
         0..0x100 => words.row("VOPC", opcode)?,
@@ -369,7 +369,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         return Err(Invalid::Unknown);
     }
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Vop3, row, 0);
+    let mut inst = Instruction::new(Encoding::Vop3, row, 0);
     let signature = row.op.signature();
     inst.neg = bits(high, 29, 3) as u8;
     inst.omod = bits(high, 27, 2) as u8;
@@ -406,14 +406,14 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn packed(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     // GFX12.5 has an eighth bit of opcode.
     let row = words.row(
         "VOP3P",
         bits(word, 16, if words.isa == Isa::Gfx125 { 8 } else { 7 }),
     )?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Vop3p, row, 0);
+    let mut inst = Instruction::new(Encoding::Vop3p, row, 0);
     inst.dst = vgpr(bits(word, 0, 8));
     inst.abs = bits(word, 8, 3) as u8;
     inst.op_sel = bits(word, 11, 3) as u8;
@@ -431,7 +431,7 @@ fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn dual(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let high = words.next()?;
     let mut halves = [
         (
@@ -450,7 +450,7 @@ fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     ]
     .into_iter()
     .map(|(row, vdst, src0, vsrc1)| {
-        let mut half = Instruction::new(Format::Vopd, row, 0);
+        let mut half = Instruction::new(Encoding::Vopd, row, 0);
         half.dst = vgpr(vdst);
         let first = words.source(src0)?;
         vop2_sources(&mut half, first, vgpr(vsrc1), words)?;
@@ -464,15 +464,15 @@ fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(first)
 }
 
-fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn share(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("DS", bits(word, 18, 8))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Ds, row, 0);
+    let mut inst = Instruction::new(Encoding::Ds, row, 0);
     let signature = row.op.signature();
     inst.imm = bits(word, 0, 16) as i32;
     inst.gds = bits(word, 17, 1) != 0;
     if row.op == Op::SNop {
-        return Ok(Instruction::new(Format::Ds, row, 0));
+        return Ok(Instruction::new(Encoding::Ds, row, 0));
     }
     inst.address = vgpr(bits(high, 0, 8));
     let returns = row.form == Form::Return
@@ -494,12 +494,12 @@ fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// FLAT, SCRATCH, GLOBAL.
-fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn flat(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("FLAT", bits(word, 18, 7))?;
     let format = match (bits(word, 16, 2), row.form) {
-        (0, Form::Usual | Form::NotScratch) => Format::Flat,
-        (1, Form::Usual) => Format::Scratch,
-        (2, _) => Format::Global,
+        (0, Form::Usual | Form::NotScratch) => Encoding::Flat,
+        (1, Form::Usual) => Encoding::Scratch,
+        (2, _) => Encoding::Global,
         _ => return Err(Invalid::Unknown),
     };
     let high = words.next()?;
@@ -507,18 +507,18 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 15, 1) << 1) as u8 | (bits(word, 13, 1) << 2) as u8;
     // 13 bits, signed except for FLAT.
     inst.imm = (word << 19) as i32 >> 19;
-    if format == Format::Flat {
+    if format == Encoding::Flat {
         inst.imm &= 0x1fff;
     }
     let (saddr, vaddr) = (bits(high, 16, 7), vgpr(bits(high, 0, 8)));
     let uses_vgpr = match format {
-        Format::Scratch => bits(high, 23, 1) != 0,
+        Encoding::Scratch => bits(high, 23, 1) != 0,
         _ => !matches!(row.op, Op::LoadAddtid | Op::StoreAddtid),
     };
     if uses_vgpr {
         inst.address = vaddr;
     }
-    if format != Format::Flat && saddr != NULL {
+    if format != Encoding::Flat && saddr != NULL {
         inst.base = scalar(saddr);
     }
     flat_data(&mut inst, high);
@@ -537,10 +537,10 @@ fn flat_data(inst: &mut Instruction, high: u32) {
     }
 }
 
-fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn mubuf(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("MUBUF", bits(word, 18, 8))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Mubuf, row, 0);
+    let mut inst = Instruction::new(Encoding::Mubuf, row, 0);
     if row.op == Op::SNop {
         return Ok(inst);
     }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::ops::{Kind, Op};
-use super::tables::{self, Form, Formats, Row};
+use super::tables::{self, Form, Formats, InstructionRow};
 use super::unit::Element;
 use crate::Target;
 
@@ -120,7 +120,7 @@ impl Isa {
     }
 
     /// The row of an opcode of a format: what an instruction set has of its own comes before what it shares.
-    pub(crate) fn row(self, format: &str, opcode: u32) -> Option<&'static Row> {
+    pub(crate) fn row(self, format: &str, opcode: u32) -> Option<&'static InstructionRow> {
         let lists = self.formats().iter().filter(|(name, _)| *name == format);
         let mut rows = lists.flat_map(|(_, rows)| rows.iter());
         rows.find(|row| u32::from(row.opcode) == opcode)
@@ -130,7 +130,7 @@ impl Isa {
 
 /// Encoding formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum Encoding {
     /// One scalar source.
     Sop1,
     /// Two scalar sources.
@@ -274,8 +274,8 @@ pub(crate) struct Instruction {
     pub(crate) isa: Isa,
     /// Lanes of the waves that execute it: masks take one scalar register for each 32.
     pub(crate) lanes: usize,
-    pub(crate) format: Format,
-    pub(crate) row: &'static Row,
+    pub(crate) format: Encoding,
+    pub(crate) row: &'static InstructionRow,
     /// Bytes of the encoding, literal and DPP control included.
     pub(crate) size: u8,
     /// Destination.
@@ -350,9 +350,9 @@ impl Instruction {
     pub(crate) fn name(&self) -> Name {
         let space = match self.format {
             _ if self.row.mnemonic.starts_with("cluster") => "",
-            Format::Flat => "flat",
-            Format::Scratch => "scratch",
-            Format::Global => "global",
+            Encoding::Flat => "flat",
+            Encoding::Scratch => "scratch",
+            Encoding::Global => "global",
             _ => "",
         };
         Name {
@@ -401,8 +401,8 @@ impl Instruction {
     /// their data where others have the destination.
     pub(crate) fn bank_of_source(&self, i: usize) -> u16 {
         self.bank(match self.format {
-            Format::Mubuf => 6,
-            Format::Ds | Format::Flat | Format::Scratch | Format::Global => 2 + 2 * i,
+            Encoding::Mubuf => 6,
+            Encoding::Ds | Encoding::Flat | Encoding::Scratch | Encoding::Global => 2 + 2 * i,
             _ if self.row.form == Form::Acc && i + 1 == self.row.op.signature().src.len() => 6,
             _ => 2 * i,
         })
@@ -419,7 +419,7 @@ impl Instruction {
     }
 
     /// An instruction without operands.
-    pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
+    pub(crate) fn new(format: Encoding, row: &'static InstructionRow, size: u8) -> Self {
         Instruction {
             isa: Isa::Rdna3,
             lanes: 64,

@@ -7,7 +7,7 @@ use super::instruction::{Isa, Name};
 use super::ops::Op;
 use super::print;
 use super::program::{DecodeError, hex};
-use super::tables::{Form, Row};
+use super::tables::{Form, InstructionRow};
 use super::unit::Unit;
 use crate::Target;
 
@@ -54,7 +54,7 @@ impl Coverage {
 }
 
 /// The address spaces of a row of a format.
-fn spaces(format: &str, row: &Row) -> &'static [&'static str] {
+fn spaces(format: &str, row: &InstructionRow) -> &'static [&'static str] {
     match (format, row.form) {
         ("FLAT", Form::Usual) => &["flat", "scratch", "global"],
         ("FLAT", Form::NotScratch) => &["flat", "global"],
@@ -82,7 +82,7 @@ pub(crate) fn names() -> impl Iterator<Item = (Name, Op)> {
 /// Every instruction in the table of a target; nothing for a target without one.
 pub fn coverage(target: Target) -> Vec<Coverage> {
     let formats = Isa::of(target).map_or(&[][..], Isa::formats);
-    let line = |(format, row): (&'static str, &'static Row)| Coverage {
+    let line = |(format, row): (&'static str, &'static InstructionRow)| Coverage {
         format,
         opcode: row.opcode,
         mnemonic: row.mnemonic,

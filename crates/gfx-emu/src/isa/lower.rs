@@ -3,7 +3,7 @@
 mod modelled;
 mod operands;
 
-use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Name, Operand, Sdwa, Shuffle, WHOLE};
+use super::instruction::{Broadcast, Dpp, Encoding, Instruction, Isa, Name, Operand, Sdwa, Shuffle, WHOLE};
 use super::ops::{Kind, Op};
 use super::tables::Form;
 use super::unit::{Control, Mfma, ScalarAccess, Unit};
@@ -225,10 +225,10 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         .src
         .iter()
         .any(|kind| *kind == Kind::P16 || kind.is_float_pair());
-    supported &= !(inst.format != Format::Vop3p && pairs && (inst.neg | inst.abs) & 3 != 0);
+    supported &= !(inst.format != Encoding::Vop3p && pairs && (inst.neg | inst.abs) & 3 != 0);
     supported &= !marks_what_it_has_not(inst);
     // The offset of a buffer is not signed, though LLVM takes signs on GFX12.
-    supported &= !(inst.format == Format::Mubuf && inst.imm < 0);
+    supported &= !(inst.format == Encoding::Mubuf && inst.imm < 0);
     // Float results are clamped when they are written, integer ones by another operation.
     let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16 | Kind::PF32);
     let scaled = inst.scale_offset.then(|| accessed(inst)).flatten();
@@ -294,7 +294,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     });
     let direct = direct.sum();
     // Scalars that a vector instruction computes are neither scaled nor clamped, as far as it is known.
-    supported &= !(inst.format == Format::Vop3
+    supported &= !(inst.format == Encoding::Vop3
         && op.unit() == Unit::Scalar
         && (inst.clamp || inst.omod != 0 || inst.op_sel != 0));
     // What the flags mean of an exchange by lane numbers in a register is not documented.
@@ -314,13 +314,13 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
             None => Unit::Mfma(mfma),
         },
         // The same read-modify-writes, by one address for all lanes.
-        Unit::Atomic(atomic) if inst.format == Format::Smem => {
+        Unit::Atomic(atomic) if inst.format == Encoding::Smem => {
             Unit::ScalarMemory(ScalarAccess::Atomic(atomic))
         }
         unit => unit,
     };
     let space = match inst.format {
-        Format::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,
+        Encoding::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,
         format => space(format),
     };
     Inst {

@@ -25,6 +25,6 @@ pub(crate) use ops::{Kind, OPS, Op};
 pub use program::DecodeError;
 pub(crate) use program::{Code, Program};
 pub(crate) use unit::{
-    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
-    Smfmac, TRAP_DEBUG, Tiles, Transfer, Unit, Wmma, Words, extended,
+    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, RegisterCount, Relative,
+    ScalarAccess, Share, Smfmac, TRAP_DEBUG, Tiles, Transfer, Unit, Wmma, extended,
 };

@@ -9,7 +9,7 @@ mod names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode;
-use super::instruction::{Format, Instruction, Isa, Operand};
+use super::instruction::{Encoding, Instruction, Isa, Operand};
 use super::ops::Kind as Of;
 use super::print;
 use super::unit::{Control, Share, Transfer, Unit};
@@ -137,7 +137,7 @@ struct Site<'a> {
 }
 
 /// Where a field lies: which dword, its lowest bit, its bits.
-type Field = (usize, u32, u32);
+type EncodingField = (usize, u32, u32);
 
 /// Opcodes that were found for a mnemonic, or that there is none.
 type Opcodes = BTreeMap<(&'static str, String), Option<u32>>;
@@ -197,12 +197,12 @@ impl Site<'_> {
             .fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    fn get(&self, (word, low, width): Field) -> u32 {
+    fn get(&self, (word, low, width): EncodingField) -> u32 {
         self.word(word) >> low & ((1 << width) - 1)
     }
 
     /// The bytes with other fields.
-    fn with(&self, fields: &[(Field, u32)]) -> Vec<u8> {
+    fn with(&self, fields: &[(EncodingField, u32)]) -> Vec<u8> {
         let mut bytes = self.bytes.to_vec();
         for &((word, low, width), value) in fields {
             let Some(place) = bytes.get_mut(4 * word..4 * word + 4) else {
@@ -342,8 +342,8 @@ impl Site<'_> {
         let (one, other) = (self.get(*first), self.get(*second));
         let (one, other) = match inst.format {
             // The second is a vector register, without the bit that says so.
-            Format::Vop2 | Format::Vopc | Format::Vopd | Format::Vopd3 if one < 256 => return,
-            Format::Vop2 | Format::Vopc | Format::Vopd | Format::Vopd3 => (one - 256, other + 256),
+            Encoding::Vop2 | Encoding::Vopc | Encoding::Vopd | Encoding::Vopd3 if one < 256 => return,
+            Encoding::Vop2 | Encoding::Vopc | Encoding::Vopd | Encoding::Vopd3 => (one - 256, other + 256),
             _ => (one, other),
         };
         let bytes = self.with(&[(*first, other), (*second, one)]);
@@ -357,7 +357,7 @@ impl Site<'_> {
         let sums = ["_add_f", "_fma_f", "_mul_f", "_fma_mix"]
             .iter()
             .any(|word| inst.row.mnemonic.contains(word));
-        if !sums || !matches!(inst.format, Format::Vop3 | Format::Vop3p) {
+        if !sums || !matches!(inst.format, Encoding::Vop3 | Encoding::Vop3p) {
             return;
         }
         let last = inst.row.op.signature().src.len().saturating_sub(1);

@@ -5,8 +5,8 @@
 //! does not compile, nor does a new variant of what is there without its code in [`crate::exec`].
 
 use super::unit::{
-    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
-    Smfmac, Tiles, Transfer, Unit, Wmma, Words,
+    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, RegisterCount, Relative,
+    ScalarAccess, Share, Smfmac, Tiles, Transfer, Unit, Wmma,
 };
 
 /// How an operand is read or written: its width, and whether float modifiers and float constants apply.
@@ -1260,7 +1260,7 @@ macro_rules! define {
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
                 use Share::{Append, Bpermute, Consume, Exchange2, Load2, Permute, Store2, Swizzle};
                 use Transfer::{Load, LoadAtLane, LoadPart, LoadToShare, LoadTransposed, Store, StoreAtLane, StorePart};
-                use Words::{Four, One, Three, Two};
+                use RegisterCount::{Four, One, Three, Two};
                 match self {
                     $(Op::$ti)|* | $(Op::$tf)|* | $(Op::$pi)|* | $(Op::$pf)|* => Unit::Lane,
                     $(Op::$c)|* => Unit::Compare,

@@ -9,7 +9,7 @@ use accesses::{buffer, ds, flat, smem};
 use modifiers::modifiers;
 
 use super::immediate;
-use super::instruction::{Format, Instruction, Isa, Name, Operand};
+use super::instruction::{Encoding, Instruction, Isa, Name, Operand};
 use super::ops::{Kind, Op};
 use super::tables::Form;
 
@@ -45,12 +45,12 @@ fn mnemonic(inst: &Instruction) -> String {
     let short = formats.any(|(name, rows)| short(name) && rows.contains(inst.row));
     let suffix = match (inst.format, inst.dpp) {
         _ if inst.sdwa.is_some() => "_sdwa",
-        (Format::Vop1 | Format::Vop3, None) if name.starts_with("v_cvt_pk_f16_") && short => "",
-        (Format::Vop3, None) if short => "_e64",
-        (Format::Vop3 | Format::Vop3p, Some(_)) => "_e64_dpp",
-        (Format::Vop1 | Format::Vop2, Some(_)) => "_dpp",
-        (Format::Vopc, Some(_)) => "",
-        (Format::Vop1 | Format::Vop2 | Format::Vopc, None) if has_long_form(inst) => "_e32",
+        (Encoding::Vop1 | Encoding::Vop3, None) if name.starts_with("v_cvt_pk_f16_") && short => "",
+        (Encoding::Vop3, None) if short => "_e64",
+        (Encoding::Vop3 | Encoding::Vop3p, Some(_)) => "_e64_dpp",
+        (Encoding::Vop1 | Encoding::Vop2, Some(_)) => "_dpp",
+        (Encoding::Vopc, Some(_)) => "",
+        (Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc, None) if has_long_form(inst) => "_e32",
         _ => "",
     };
     if inst.scales.is_some() {
@@ -71,13 +71,13 @@ fn has_long_form(inst: &Instruction) -> bool {
 fn operands(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     match inst.format {
-        Format::Sopp => immediate::sopp(inst).into_iter().collect(),
-        Format::Sopk => sopk(inst),
-        Format::Smem => smem(inst),
-        Format::Ds => ds(inst),
-        Format::Flat | Format::Scratch | Format::Global => flat(inst),
-        Format::Mubuf => buffer(inst),
-        Format::Sop1 if matches!(inst.row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) => {
+        Encoding::Sopp => immediate::sopp(inst).into_iter().collect(),
+        Encoding::Sopk => sopk(inst),
+        Encoding::Smem => smem(inst),
+        Encoding::Ds => ds(inst),
+        Encoding::Flat | Encoding::Scratch | Encoding::Global => flat(inst),
+        Encoding::Mubuf => buffer(inst),
+        Encoding::Sop1 if matches!(inst.row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) => {
             vec![
                 operand(inst, inst.dst, signature.dst),
                 format!("sendmsg({})", inst.imm),
@@ -95,7 +95,7 @@ fn operands(inst: &Instruction) -> Vec<String> {
             let implied = usize::from(inst.row.form == Form::Acc);
             for i in 0..signature.src.len() - implied {
                 // VCC is implied in the dual form.
-                if inst.format == Format::Vopd && signature.src[i] == Kind::Mask {
+                if inst.format == Encoding::Vopd && signature.src[i] == Kind::Mask {
                     continue;
                 }
                 list.push(modified(inst, i, inst.source_kind(i, signature.src[i])));
@@ -115,15 +115,15 @@ fn operands(inst: &Instruction) -> Vec<String> {
 fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
-        Format::Vop3p => kind.is_mixed(),
-        Format::Vop2 => kind.is_float() || kind == Kind::PF16,
+        Encoding::Vop3p => kind.is_mixed(),
+        Encoding::Vop2 => kind.is_float() || kind == Kind::PF16,
         // LLVM has an operand there that may have a sign.
-        Format::Vop3 if matches!(inst.row.op, Op::Dot2Bf16Bf16) => true,
-        Format::Vop3 if inst.row.op == Op::LdexpF16 && inst.isa.is_rdna() && inst.isa != Isa::Rdna2 => true,
-        Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
-        Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
+        Encoding::Vop3 if matches!(inst.row.op, Op::Dot2Bf16Bf16) => true,
+        Encoding::Vop3 if inst.row.op == Op::LdexpF16 && inst.isa.is_rdna() && inst.isa != Isa::Rdna2 => true,
+        Encoding::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
+        Encoding::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them after the operands, like the packed formats.
-        Format::Mai => false,
+        Encoding::Mai => false,
         _ => kind.is_float(),
     };
     let (neg, abs) = (inline && inst.neg >> i & 1 != 0, inline && inst.abs >> i & 1 != 0);
@@ -138,8 +138,8 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // The bit that is the sign of a float; LLVM's name for it on an integer, where the instruction has floats too or lanes of its own.
     let floats = || inst.row.op.signature().src.iter().any(|kind| kind.is_float());
     let has_bit = match inst.format {
-        Format::Vop3 => inst.dpp.is_some() || floats(),
-        Format::Vop1 | Format::Vop2 | Format::Vopc => inst.dpp.is_some(),
+        Encoding::Vop3 => inst.dpp.is_some() || floats(),
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => inst.dpp.is_some(),
         _ => false,
     };
     let has_bit = has_bit && !inst.row.mnemonic.starts_with("v_dot");

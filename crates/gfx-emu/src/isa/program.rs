@@ -21,7 +21,7 @@ use crate::fault::FaultKind;
 pub use error::DecodeError;
 use registers::{most_registers, names_at_run_time};
 pub(crate) use run::Run;
-use walk::{Walk, branch_target};
+use walk::{DecodeWalk, branch_target};
 
 /// A decoded kernel.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Program {
     pub(crate) fn decode(target: Target, lanes: usize, code: &Code<'_>) -> Result<Program, DecodeError> {
         let isa = Isa::of(target).filter(|isa| target.is_executable() && isa.has_waves_of(lanes));
         let isa = isa.ok_or(DecodeError::Target { target })?;
-        let walk = Walk { isa, lanes, code };
+        let walk = DecodeWalk { isa, lanes, code };
         let mut reached = walk.follow(code.entry, &BTreeMap::new())?;
         let declared = most_registers(reached.values());
         walk.add_callees(&mut reached);

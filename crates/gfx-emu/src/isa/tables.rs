@@ -60,7 +60,7 @@ pub(crate) enum Form {
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct InstructionRow {
     /// Value of the format's opcode field.
     pub(crate) opcode: u16,
     /// Mnemonic without `_e32`/`_e64`; for FLAT without the address space.
@@ -74,7 +74,7 @@ pub(crate) struct Row {
 }
 
 /// Rows of one instruction set, with the formats they belong to.
-pub(crate) type Formats = [(&'static str, &'static [Row])];
+pub(crate) type Formats = [(&'static str, &'static [InstructionRow])];
 
 /// All of RDNA3.
 pub(crate) const RDNA3: &Formats = &[
@@ -293,8 +293,8 @@ pub(crate) const CDNA4: &Formats = &[
     ("MUBUF", cdna3::MUBUF),
 ];
 
-const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> Row {
-    Row {
+const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> InstructionRow {
+    InstructionRow {
         opcode,
         mnemonic,
         op,
@@ -305,7 +305,7 @@ const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> Row {
 
 macro_rules! forms {
     ($($name:ident $form:ident)*) => {
-        $(const fn $name(opcode: u16, mnemonic: &'static str, op: Op) -> Row {
+        $(const fn $name(opcode: u16, mnemonic: &'static str, op: Op) -> InstructionRow {
             form(opcode, mnemonic, op, Form::$form)
         })*
     };
@@ -336,15 +336,15 @@ forms! {
 macro_rules! compare {
     ($(($base:literal, $op:ident, $ty:literal, [$($relations:literal $name:literal),*]))*) => {
         &[$($(
-            Row { opcode: $base + $relations, mnemonic: concat!("v_cmp_", $name, "_", $ty), op: $op, form: Form::Usual, relations: $relations },
-            Row { opcode: $base + $relations + 0x80, mnemonic: concat!("v_cmpx_", $name, "_", $ty), op: $op, form: Form::CmpX, relations: $relations },
+            InstructionRow { opcode: $base + $relations, mnemonic: concat!("v_cmp_", $name, "_", $ty), op: $op, form: Form::Usual, relations: $relations },
+            InstructionRow { opcode: $base + $relations + 0x80, mnemonic: concat!("v_cmpx_", $name, "_", $ty), op: $op, form: Form::CmpX, relations: $relations },
         )*)*]
     };
 }
 
 /// RDNA3, VOPC: comparisons. The VOP3 opcode is the same.
 #[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[Row] = compare! {
+pub(crate) const VOPC: &[InstructionRow] = compare! {
     (0x00, CmpF16, "f16", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
     (0x10, CmpF32, "f32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
     (0x20, CmpF64, "f64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
@@ -362,7 +362,7 @@ pub(crate) const VOPC: &[Row] = compare! {
 
 /// RDNA3, SOP1: one scalar source.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[Row] = &[
+pub(crate) const SOP1: &[InstructionRow] = &[
     row(0x00, "s_mov_b32", SMovB32),
     row(0x01, "s_mov_b64", SMovB64),
     row(0x02, "s_cmov_b32", SCmovB32),
@@ -432,7 +432,7 @@ pub(crate) const SOP1: &[Row] = &[
 
 /// RDNA3, SOP2: two scalar sources.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[Row] = &[
+pub(crate) const SOP2: &[InstructionRow] = &[
     row(0x00, "s_add_u32", SAddU32),
     row(0x01, "s_sub_u32", SSubU32),
     row(0x02, "s_add_i32", SAddI32),
@@ -489,7 +489,7 @@ pub(crate) const SOP2: &[Row] = &[
 
 /// RDNA3, SOPC: scalar comparison.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPC: &[Row] = &[
+pub(crate) const SOPC: &[InstructionRow] = &[
     row(0x00, "s_cmp_eq_i32", SCmpEqI32),
     row(0x01, "s_cmp_lg_i32", SCmpLgI32),
     row(0x02, "s_cmp_gt_i32", SCmpGtI32),
@@ -512,7 +512,7 @@ pub(crate) const SOPC: &[Row] = &[
 
 /// RDNA3, SOPK: a 16-bit constant.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[Row] = &[
+pub(crate) const SOPK: &[InstructionRow] = &[
     k(0x00, "s_movk_i32", SMovB32),
     row(0x01, "s_version", SVersion),
     k(0x02, "s_cmovk_i32", SCmovB32),
@@ -544,7 +544,7 @@ pub(crate) const SOPK: &[Row] = &[
 
 /// RDNA3, SOPP: program flow, waits, messages.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[Row] = &[
+pub(crate) const SOPP: &[InstructionRow] = &[
     row(0x00, "s_nop", SNop),
     row(0x01, "s_setkill", Unsupported),
     row(0x02, "s_sethalt", SSethalt),
@@ -587,7 +587,7 @@ pub(crate) const SOPP: &[Row] = &[
 
 /// RDNA3, SMEM: scalar loads.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[Row] = &[
+pub(crate) const SMEM: &[InstructionRow] = &[
     row(0x00, "s_load_b32", SLoadB32),
     row(0x01, "s_load_b64", SLoadB64),
     row(0x02, "s_load_b128", SLoadB128),
@@ -606,7 +606,7 @@ pub(crate) const SMEM: &[Row] = &[
 
 /// RDNA3, VOP1: one source. The VOP3 opcode is this one plus 0x180.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     solo(0x00, "v_nop", VNop),
     row(0x01, "v_mov_b32", MovB32),
     solo(0x02, "v_readfirstlane_b32", ReadFirstLane),
@@ -696,7 +696,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// RDNA3, VOP2: two sources. The VOP3 opcode is this one plus 0x100.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     row(0x01, "v_cndmask_b32", CndmaskB32),
     acc(0x02, "v_dot2acc_f32_f16", Dot2F32F16),
     row(0x03, "v_add_f32", AddF32),
@@ -747,7 +747,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// RDNA3, VOP3 without a shorter form.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x209, "v_fma_dx9_zero_f32", FmaDx9ZeroF32),
     row(0x20a, "v_mad_i32_i24", MadI32I24),
     row(0x20b, "v_mad_u32_u24", MadU32U24),
@@ -879,7 +879,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// RDNA3, VOP3P: packed 16-bit, mixed precision, dot products, matrices.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x00, "v_pk_mad_i16", PkMadI16),
     row(0x01, "v_pk_mul_lo_u16", PkMulLoU16),
     row(0x02, "v_pk_add_i16", PkAddI16),
@@ -918,7 +918,7 @@ pub(crate) const VOP3P: &[Row] = &[
 
 /// RDNA3, VOPD: halves of a dual instruction. Opcodes above 0x0f exist for the second half only.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[Row] = &[
+pub(crate) const VOPD: &[InstructionRow] = &[
     acc(0x00, "v_dual_fmac_f32", FmaF32),
     ak(0x01, "v_dual_fmaak_f32", FmaF32),
     mk(0x02, "v_dual_fmamk_f32", FmaF32),
@@ -939,7 +939,7 @@ pub(crate) const VOPD: &[Row] = &[
 
 /// RDNA3, DS: the local data share.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[Row] = &[
+pub(crate) const DS: &[InstructionRow] = &[
     ds(0x00, "ds_add_u32", AtomicAddU32),
     ds(0x01, "ds_sub_u32", AtomicSubU32),
     ds(0x02, "ds_rsub_u32", AtomicRsubU32),
@@ -1069,7 +1069,7 @@ pub(crate) const DS: &[Row] = &[
 
 /// RDNA3, FLAT, GLOBAL and SCRATCH; the address space is the beginning of the mnemonic.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     any_space(0x10, "load_u8", LoadU8),
     any_space(0x11, "load_i8", LoadI8),
     any_space(0x12, "load_u16", LoadU16),
@@ -1130,7 +1130,7 @@ pub(crate) const FLAT: &[Row] = &[
 /// RDNA3, MUBUF: buffers and cache controls. Loads and stores in the formats of textures, and loads into LDS, are not compiled
 /// for compute kernels.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     row(0x10, "buffer_load_u8", LoadU8),
     row(0x11, "buffer_load_i8", LoadI8),
     row(0x12, "buffer_load_u16", LoadU16),

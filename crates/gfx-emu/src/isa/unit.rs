@@ -212,7 +212,7 @@ pub(crate) enum Control {
     BarrierWait,
     Message,
     /// A message with an answer of so many registers.
-    MessageReturn(Words),
+    MessageReturn(RegisterCount),
     Trap,
     /// Halts the wave, or takes that back.
     Halt,
@@ -225,7 +225,7 @@ pub(crate) enum Control {
     SwapPc,
     Call,
     /// Scalar moves of 32 or 64 bits whose register numbers have M0 added.
-    MoveRelative(Relative, Words),
+    MoveRelative(Relative, RegisterCount),
     Time,
     /// Indexed vector registers: on, another index, other operands, off.
     IndexOn,
@@ -250,20 +250,20 @@ pub(crate) enum Condition {
 
 /// How many registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum RegisterCount {
     One,
     Two,
     Three,
     Four,
 }
 
-impl Words {
+impl RegisterCount {
     pub(crate) fn count(self) -> usize {
         match self {
-            Words::One => 1,
-            Words::Two => 2,
-            Words::Three => 3,
-            Words::Four => 4,
+            RegisterCount::One => 1,
+            RegisterCount::Two => 2,
+            RegisterCount::Three => 3,
+            RegisterCount::Four => 4,
         }
     }
 }
@@ -285,13 +285,13 @@ pub(crate) enum ScalarAccess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transfer {
     /// Loads registers.
-    Load(Words),
+    Load(RegisterCount),
     /// Loads 8 or 16 bits.
     LoadPart(Part),
     /// Loads a dword; the number of the lane is the index.
     LoadAtLane,
     /// Stores registers.
-    Store(Words),
+    Store(RegisterCount),
     /// Stores so many bytes, of the high half of the register or of the low one.
     StorePart { bytes: u8, high: bool },
     /// Stores a dword; the number of the lane is the index.
@@ -468,11 +468,11 @@ pub(crate) enum Atomic64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     /// Loads so many dwords from each of two addresses.
-    Load2(Words),
+    Load2(RegisterCount),
     /// Stores so many dwords to each of two addresses.
-    Store2(Words),
+    Store2(RegisterCount),
     /// Exchanges so many dwords at each of two addresses.
-    Exchange2(Words),
+    Exchange2(RegisterCount),
     /// Each lane reads another one, by a pattern of the instruction.
     Swizzle,
     /// Each lane gives its value to the lane it names.

@@ -51,7 +51,7 @@ pub fn launch_packet(
     memory
         .read(address, &mut bytes)
         .map_err(|fault| wrong(format!("cannot be read: {fault}")))?;
-    let fields = Fields(&bytes);
+    let fields = PacketFields(&bytes);
     let dimensions = fields.u16(2) & 3;
     let mut block = [4, 6, 8].map(|at| u32::from(fields.u16(at)));
     let mut items = [12, 16, 20].map(|at| fields.u32(at));
@@ -103,9 +103,9 @@ pub fn launch_packet(
 }
 
 /// The little-endian fields of a packet.
-struct Fields<'a>(&'a [u8; PACKET_BYTES]);
+struct PacketFields<'a>(&'a [u8; PACKET_BYTES]);
 
-impl Fields<'_> {
+impl PacketFields<'_> {
     fn at<const N: usize>(&self, at: usize) -> [u8; N] {
         std::array::from_fn(|i| self.0[at + i])
     }

@@ -4,7 +4,7 @@ use super::Dispatch;
 
 /// A workgroup: its size, and what its waves start with.
 #[derive(Clone, Debug)]
-pub(super) struct Shape<const W: usize> {
+pub(super) struct GroupShape<const W: usize> {
     /// Work-items in x, y, z.
     pub(super) block: [u32; 3],
     /// Work-items in all.
@@ -13,7 +13,7 @@ pub(super) struct Shape<const W: usize> {
     pub(super) ids: Vec<[u32; W]>,
 }
 
-impl<const W: usize> Shape<W> {
+impl<const W: usize> GroupShape<W> {
     pub(super) fn new(block: [u32; 3]) -> Self {
         let items = block.iter().product::<u32>() as usize;
         let mut ids = vec![[0; W]; items.div_ceil(W)];
@@ -21,7 +21,7 @@ impl<const W: usize> Shape<W> {
             let [x, y, z] = work_item_id(block, item);
             ids[item / W][item % W] = x | y << 10 | z << 20;
         }
-        Shape { block, items, ids }
+        GroupShape { block, items, ids }
     }
 
     pub(super) fn waves(&self) -> usize {

@@ -12,33 +12,33 @@ use super::{Cursor, MapError, Memory};
 
 /// The bytes of an allocation, as dwords.
 #[derive(Clone, Debug)]
-pub(super) enum Words {
+pub(super) enum LentWords {
     /// They are the allocation's own, apart from the host's.
     Own(Arc<Box<[AtomicU32]>>),
     /// They are somewhere in the host process, for as long as it lives.
     Lent(&'static [AtomicU32]),
 }
 
-impl Words {
-    pub(super) fn own(words: Vec<AtomicU32>) -> Words {
-        Words::Own(Arc::new(words.into_boxed_slice()))
+impl LentWords {
+    pub(super) fn own(words: Vec<AtomicU32>) -> LentWords {
+        LentWords::Own(Arc::new(words.into_boxed_slice()))
     }
 }
 
-impl Default for Words {
-    fn default() -> Words {
-        Words::Lent(&[])
+impl Default for LentWords {
+    fn default() -> LentWords {
+        LentWords::Lent(&[])
     }
 }
 
-impl Deref for Words {
+impl Deref for LentWords {
     type Target = [AtomicU32];
 
     #[inline(always)]
     fn deref(&self) -> &[AtomicU32] {
         match self {
-            Words::Own(words) => words,
-            Words::Lent(words) => words,
+            LentWords::Own(words) => words,
+            LentWords::Lent(words) => words,
         }
     }
 }
@@ -95,7 +95,7 @@ impl Memory {
             true => self.new_shadow(4 * count).ok_or(short)?,
             false => None,
         };
-        self.insert_mapped(at, address, bytes, Words::Lent(words), shadow);
+        self.insert_mapped(at, address, bytes, LentWords::Lent(words), shadow);
         self.lent.insert(address, bytes, words);
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{ALIGN, Allocation, Memory, Shadow, Words};
+use super::{ALIGN, Allocation, LentWords, Memory, Shadow};
 
 /// What a mapped address must be a multiple of, so that atomics of 64 bits are aligned where the host's are.
 const MAP_ALIGN: u64 = 8;
@@ -97,7 +97,7 @@ impl Memory {
         at: usize,
         address: u64,
         bytes: u64,
-        words: Words,
+        words: LentWords,
         shadow: Option<Arc<Shadow>>,
     ) {
         let mapped = Allocation {

@@ -21,7 +21,7 @@ pub(super) enum Number {
 /// The lower half of an address of an argument: its register, and how far that is from the first argument.
 type Address = (u8, u64);
 /// Such a half without its upper one: the same, with the register of the address that it was made of in the middle.
-type Half = (u8, u8, u64);
+type LowerHalf = (u8, u8, u64);
 
 /// What is known of scalar registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Grid {
     /// The lower half of the address of an argument, and how far that is from the first one. The upper half is in the register after it.
     addresses: [Option<u64>; 128],
     /// A lower half without its upper one, the register of the address that it was made of, and its distance. SCC is its carry.
-    half: Option<Half>,
+    half: Option<LowerHalf>,
 }
 
 impl Grid {
@@ -107,7 +107,7 @@ impl Grid {
     }
 
     /// What an instruction makes of addresses, before its destination is written.
-    pub(super) fn addresses_of(&self, inst: &Inst) -> (Option<Address>, Option<Half>) {
+    pub(super) fn addresses_of(&self, inst: &Inst) -> (Option<Address>, Option<LowerHalf>) {
         let dst = inst.dst as u8;
         match (inst.op, inst.src[0], inst.src[1]) {
             (Op::SMovB64, Src::Scalar(n), _) => {
@@ -153,7 +153,7 @@ impl Grid {
         &mut self,
         inst: &Inst,
         numbers: Vec<Option<Number>>,
-        (address, half): (Option<Address>, Option<Half>),
+        (address, half): (Option<Address>, Option<LowerHalf>),
     ) {
         for (i, number) in numbers.into_iter().enumerate() {
             let n = usize::from(inst.dst) + i;

@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 4000;
 
 /// What is known at a place on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct LaneState {
     /// Masks that contain all lanes that differ, in the kernel as it was.
     all: Set,
     /// Masks that contain none of them.
@@ -28,7 +28,7 @@ struct Place {
     differ: Set,
 }
 
-impl Place {
+impl LaneState {
     fn has_all(&self, mask: Mask) -> bool {
         match mask {
             Mask::In(n) => self.all & bit(n) != 0,
@@ -142,7 +142,7 @@ impl Place {
     }
 
     /// Both of two ways; whether less is known.
-    fn join(&mut self, other: &Place) -> bool {
+    fn join(&mut self, other: &LaneState) -> bool {
         let before = *self;
         self.all &= other.all;
         self.none &= other.none;
@@ -169,7 +169,7 @@ fn assigned(inst: &Inst, dst: u8, lanes: usize) -> Option<MaskOp> {
 
 /// What is known of the lanes in which two masks differ that are computed in the place of each other; `None` where there are
 /// none.
-fn differing(one: Assignment, other: Assignment, masks: &Masks) -> Option<Place> {
+fn differing(one: Assignment, other: Assignment, masks: &Masks) -> Option<LaneState> {
     let operands = [one.a, one.b, other.a, other.b];
     let mut registers: Vec<u8> = vec![];
     for mask in operands {
@@ -179,7 +179,7 @@ fn differing(one: Assignment, other: Assignment, masks: &Masks) -> Option<Place>
             registers.push(n);
         }
     }
-    let mut found: Option<Place> = None;
+    let mut found: Option<LaneState> = None;
     // Each way in which a lane can be in the masks or not.
     for choice in 0..1_u32 << registers.len() {
         let is_in = |n: u8| {
@@ -212,7 +212,7 @@ fn differing(one: Assignment, other: Assignment, masks: &Masks) -> Option<Place>
         if !possible || results_one.len() == 1 && results_one == results_other {
             continue;
         }
-        let mut place = Place {
+        let mut place = LaneState {
             all: 0,
             none: 0,
             differ: 0,
@@ -266,7 +266,7 @@ pub(super) fn restored(
     if place.differ == 0 {
         return Some(Reason::Unread);
     }
-    let walk = Walk {
+    let walk = LaneWalk {
         program,
         known,
         lanes,
@@ -285,16 +285,16 @@ fn with_halves(registers: Set, lanes: usize) -> Set {
 }
 
 /// The way from a mutant on.
-struct Walk<'a> {
+struct LaneWalk<'a> {
     program: &'a Program,
     known: &'a Known,
     lanes: usize,
     site: usize,
 }
 
-impl Walk<'_> {
+impl LaneWalk<'_> {
     /// Whether nothing differs any more at some point of each way, and nothing looked at what did.
-    fn ends(&self, place: Place) -> bool {
+    fn ends(&self, place: LaneState) -> bool {
         let mut places = BTreeMap::new();
         let mut pending = vec![];
         if !self.go_on(self.site, place, &mut places, &mut pending) {
@@ -322,8 +322,8 @@ impl Walk<'_> {
     fn go_on(
         &self,
         index: usize,
-        place: Place,
-        places: &mut BTreeMap<usize, Place>,
+        place: LaneState,
+        places: &mut BTreeMap<usize, LaneState>,
         pending: &mut Vec<usize>,
     ) -> bool {
         let insts = self.program.insts();
@@ -349,7 +349,7 @@ impl Walk<'_> {
     }
 
     /// From before an instruction to after it; `None` where it looks at what differs.
-    fn step(&self, index: usize, place: &mut Place) -> Option<()> {
+    fn step(&self, index: usize, place: &mut LaneState) -> Option<()> {
         let inst = self.program.insts().get(index)?;
         let (live, scc_live) = *self.known.live.get(index)?;
         if let Some(op) = masks::of(inst, self.lanes) {
@@ -371,7 +371,7 @@ impl Walk<'_> {
     }
 
     /// Whether an instruction looks at masks in active lanes only, and those do not differ.
-    fn is_of_idle_lanes(&self, inst: &Inst, place: &Place) -> bool {
+    fn is_of_idle_lanes(&self, inst: &Inst, place: &LaneState) -> bool {
         let exec = Mask::In(EXEC);
         let mut kinds = inst.op.signature().src.iter();
         let masks_alone = kinds.all(|kind| *kind == Kind::Mask || kind.registers(self.lanes) <= 2);
@@ -395,7 +395,7 @@ impl Walk<'_> {
             && (0..128).filter(|n| place.differ & bit(*n) != 0).all(in_masks)
     }
 
-    fn overwrite(&self, inst: &Inst, place: &mut Place) {
+    fn overwrite(&self, inst: &Inst, place: &mut LaneState) {
         let operands = operands::of(inst, self.lanes);
         let idle = (false, place.has_none(Mask::In(EXEC)));
         if !operands.dst_is_vector {

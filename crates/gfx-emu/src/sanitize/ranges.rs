@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A range that somebody touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span<T> {
+pub(super) struct TouchedRange<T> {
     /// First address.
     pub(super) start: u64,
     /// Address after the last.
@@ -20,7 +20,7 @@ pub(super) struct Span<T> {
 /// The ranges by their first address.
 #[derive(Clone, Debug)]
 pub(super) struct Ranges<T> {
-    spans: BTreeMap<u64, Span<T>>,
+    spans: BTreeMap<u64, TouchedRange<T>>,
 }
 
 impl<T> Default for Ranges<T> {
@@ -38,7 +38,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
     }
 
     /// The ranges with a byte between two addresses, ascending. Most often there are none, or one that begins before: one search.
-    pub(super) fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &Span<T>> {
+    pub(super) fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &TouchedRange<T>> {
         let last = self.spans.range(..end).next_back().map(|(_, span)| span);
         let last = last.filter(|span| span.end > start && start < end);
         let one = last.filter(|span| span.start <= start);
@@ -55,7 +55,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
         if start >= end {
             return;
         }
-        let cut: Vec<Span<T>> = self.between(start, end).copied().collect();
+        let cut: Vec<TouchedRange<T>> = self.between(start, end).copied().collect();
         // Already its own: by far the usual case of a loop.
         if let [span] = cut[..]
             && span.who == who
@@ -67,10 +67,10 @@ impl<T: Copy + PartialEq> Ranges<T> {
         for span in cut {
             self.spans.remove(&span.start);
             if span.start < start {
-                self.spans.insert(span.start, Span { end: start, ..span });
+                self.spans.insert(span.start, TouchedRange { end: start, ..span });
             }
             if span.end > end {
-                self.spans.insert(end, Span { start: end, ..span });
+                self.spans.insert(end, TouchedRange { start: end, ..span });
             }
         }
         if let Some((_, last)) = self.spans.range_mut(..start).next_back()
@@ -80,7 +80,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
             last.end = end;
             return;
         }
-        self.spans.insert(start, Span { start, end, who, pc });
+        self.spans.insert(start, TouchedRange { start, end, who, pc });
     }
 }
 

@@ -12,13 +12,13 @@ const WORD: usize = 4;
 
 /// The first two waves that did something to a byte since the last barrier, and where in the code.
 #[derive(Clone, Copy, Debug, Default)]
-struct Trace {
+struct ByteTrace {
     /// Wave numbers, one higher: 0 means no wave.
     who: [u8; 2],
     pc: [u32; 2],
 }
 
-impl Trace {
+impl ByteTrace {
     /// A wave other than `wave` that did it, and where.
     fn rival(self, wave: u8) -> Option<(u8, u32)> {
         let rivals = self.who.into_iter().zip(self.pc);
@@ -40,9 +40,9 @@ impl Trace {
 /// What was done to a byte, or to each byte of a word, since the last barrier.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    loads: Trace,
-    stores: Trace,
-    atomics: Trace,
+    loads: ByteTrace,
+    stores: ByteTrace,
+    atomics: ByteTrace,
 }
 
 impl Account {

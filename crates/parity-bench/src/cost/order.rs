@@ -10,7 +10,7 @@ use crate::record::{BenchRun, Row};
 
 /// A measured row, and the row of counters for it.
 #[derive(Clone, Debug)]
-pub struct Pair<'a> {
+pub struct CountedRow<'a> {
     /// The measured row.
     pub row: &'a Row,
     /// Its time in microseconds.
@@ -29,7 +29,7 @@ pub struct Pair<'a> {
 #[derive(Clone, Debug)]
 pub struct Order<'a> {
     /// The large rows that both records have.
-    pub pairs: Vec<Pair<'a>>,
+    pub pairs: Vec<CountedRow<'a>>,
     /// With the bytes that the call must move, by its shapes alone.
     pub by_shapes: f64,
     /// With the bytes in lines.
@@ -78,7 +78,7 @@ pub fn order<'a>(
             let clocks = CardPart::ALL.map(|part| scale.of_part(part) * card.clocks(part, kernel));
             clocks.into_iter().fold(0.0, f64::max)
         };
-        Some(Pair {
+        Some(CountedRow {
             row,
             micros,
             clocks: sum(&most),
@@ -88,7 +88,7 @@ pub fn order<'a>(
         })
     };
     let pairs: Vec<_> = times.rows.iter().filter_map(pair).collect();
-    let of = |value: &dyn Fn(&Pair<'_>) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
+    let of = |value: &dyn Fn(&CountedRow<'_>) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
     let micros = of(&|pair| pair.micros);
     let bytes = of(&|pair| pair.row.bytes as f64);
     let each = |values: &[f64]| {
@@ -113,8 +113,8 @@ pub fn order<'a>(
 impl<'a> Order<'a> {
     /// The rows whose place by time for each byte is farthest from that by clocks for each byte, as parts of all places: above 0
     /// where the card took longer than the counters say. The farthest first.
-    pub fn misplaced(&self) -> Vec<(&Pair<'a>, f64)> {
-        let each = |value: fn(&Pair<'_>) -> f64| {
+    pub fn misplaced(&self) -> Vec<(&CountedRow<'a>, f64)> {
+        let each = |value: fn(&CountedRow<'_>) -> f64| {
             let values: Vec<_> = self
                 .pairs
                 .iter()

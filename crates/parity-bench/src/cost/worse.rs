@@ -73,7 +73,7 @@ impl Figure {
 
 /// A row that the gate refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Worsening {
     /// The row's label.
     pub row: String,
     /// The device, as it is called in the base.
@@ -91,9 +91,9 @@ pub enum What {
     Vanished(String),
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for Worsening {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding { row, device, what } = self;
+        let Worsening { row, device, what } = self;
         match what {
             What::Worse(name, before, now) => {
                 write!(f, "{row} on {device}: {name} {before} before, {now} now")?;
@@ -109,14 +109,14 @@ impl std::fmt::Display for Finding {
 
 /// Rows of `now` that are worse than in `base` by more than `percent` of a number of [`COMPARED`], and rows that are in `base` alone.
 /// And how many rows and devices were compared. What is in `now` alone is not looked at.
-pub fn worse(base: &CostRun, now: &CostRun, percent: f64) -> (Vec<Finding>, usize) {
+pub fn worse(base: &CostRun, now: &CostRun, percent: f64) -> (Vec<Worsening>, usize) {
     let (mut found, mut compared) = (vec![], 0);
     for (column, device) in base.devices.iter().enumerate() {
         let place = |other: &CostRun| {
             let mut devices = other.devices.iter();
             devices.position(|other| other.backend == device.backend)
         };
-        let finding = |row: &CostRow, what| Finding {
+        let finding = |row: &CostRow, what| Worsening {
             row: row.label().to_owned(),
             device: device.backend.clone(),
             what,

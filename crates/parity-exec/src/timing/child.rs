@@ -13,7 +13,7 @@ use std::{
 
 use parity_model::{Case, record::BackendInfo};
 
-use super::{Hello, Job, Pace, Timed};
+use super::{Hello, Pace, Timed, TimingJob};
 use crate::frame::{self, FrameError};
 
 /// Bytes of the child's last words that are kept.
@@ -145,7 +145,7 @@ impl Timer {
         pace: Option<Pace>,
         limit: Duration,
     ) -> Result<Vec<Timed>, TimingError> {
-        let job = Job {
+        let job = TimingJob {
             case: case.id(),
             seed,
             pace,

@@ -8,7 +8,7 @@ use std::{
 use flate2::read::GzDecoder;
 use parity_model::{
     Case, Verdict,
-    findings::{Class, Finding, FindingText, Findings, Row},
+    findings::{Class, Finding, FindingRow, FindingText, Findings},
     record::{CaseRecord, RunRecord},
     spec,
 };
@@ -139,11 +139,11 @@ impl OnCuda {
 
     /// How candle's CUDA backend does in the cases of a finding about other backends.
     fn shown(&self, finding: &Finding, cases: &[Case]) -> Option<String> {
-        let is_of = |row: &&Row, backend: &str| row.backends.iter().any(|of| of == backend);
+        let is_of = |row: &&FindingRow, backend: &str| row.backends.iter().any(|of| of == backend);
         if finding.rows.iter().any(|row| is_of(&row, "cuda")) {
             return None;
         }
-        let rows: Vec<&Row> = finding.rows.iter().filter(|row| is_of(row, "cpu")).collect();
+        let rows: Vec<&FindingRow> = finding.rows.iter().filter(|row| is_of(row, "cpu")).collect();
         let (mut right, mut wrong) = (0, 0);
         for case in cases
             .iter()
@@ -167,7 +167,7 @@ impl OnCuda {
 /// Where the finding shows: how many cases fail on which backends, and one of them.
 fn shown(finding: &Finding, cases: &[Case]) -> String {
     let mut parts: Vec<(&[String], &'static str, bool, Vec<&Case>)> = Vec::new();
-    for Row {
+    for FindingRow {
         backends,
         verdict,
         may_pass,

@@ -4,7 +4,7 @@
 //! gradient of sum(weight * f(arguments)). How it is computed is not said here.
 
 use super::shape::{Operands, Shapes, infer};
-use super::table::{Gradient, Row};
+use super::table::{Gradient, OpRow};
 use super::{GradOnly, Op, Role};
 use crate::case::shape_text;
 
@@ -38,7 +38,7 @@ impl Grad {
     }
 
     /// The row of the function.
-    pub(super) const fn row(self) -> &'static Row {
+    pub(super) const fn row(self) -> &'static OpRow {
         match self.0 {
             Differentiable::Op(op) => op.row().0,
             Differentiable::GradOnly(function) => function.row(),

@@ -15,7 +15,7 @@ use std::sync::{PoisonError, RwLock};
 
 use super::batch::Cut;
 use super::shape::{Operands, Shapes};
-use super::table::{Gradient, Names, Row};
+use super::table::{Gradient, Names, OpRow};
 use super::{Differentiable, Grad, Op, Role, Terms, pattern};
 use crate::DType;
 
@@ -24,13 +24,13 @@ use crate::DType;
 pub struct Own(&'static Entry);
 
 struct Entry {
-    row: Row,
+    row: OpRow,
     shape: Shape,
     batch: Option<Cut>,
 }
 
 /// The shape of an op's output, of its parameters and the shapes of its arguments, or what does not go together, as a sentence.
-pub type ShapeRule = fn(&[f64], &[&[usize]]) -> Result<Vec<usize>, String>;
+pub type OwnShapeRule = fn(&[f64], &[&[usize]]) -> Result<Vec<usize>, String>;
 
 /// What comes out of an op, for its parameters and the shapes of its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub enum Shape {
     /// twice that of `d`, `..` are any dimensions, and `n+` is not 0. `, ids < n` at the end says that ids are below the extent of `n`.
     Pattern(&'static str),
     /// A function of the parameters and the shapes.
-    Rule(ShapeRule),
+    Rule(OwnShapeRule),
 }
 
 /// What a program says of an op of its own. How it is computed is said elsewhere.
@@ -146,7 +146,7 @@ impl Own {
         self.0.row.names.own
     }
 
-    pub(super) const fn row(self) -> &'static Row {
+    pub(super) const fn row(self) -> &'static OpRow {
         &self.0.row
     }
 
@@ -241,7 +241,7 @@ fn entry(declaration: &Declaration) -> Entry {
             dtypes: dtypes.clone().leak(),
             definition,
         });
-    let row = Row {
+    let row = OpRow {
         names: Names {
             own: name,
             broadcast: leak(format!("broadcast_{name}")),

@@ -30,7 +30,7 @@ pub(crate) mod dtypes {
 
 /// One row of the table.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct OpRow {
     pub(crate) names: Names,
     /// The op's parameters, and that of the gradient which names an argument.
     pub(crate) params_and_wrt: &'static [&'static str],
@@ -68,7 +68,7 @@ pub(crate) struct Gradient {
     pub(crate) definition: &'static str,
 }
 
-impl Row {
+impl OpRow {
     /// The op's parameters.
     pub(crate) const fn params(&self) -> &'static [&'static str] {
         without_last(self.params_and_wrt)
@@ -184,10 +184,10 @@ macro_rules! ops {
         impl $family {
             pub(crate) const ALL: &'static [$family] = &[$($family::$variant),+];
 
-            pub(crate) const fn row(self) -> &'static $crate::op::table::Row {
+            pub(crate) const fn row(self) -> &'static $crate::op::table::OpRow {
                 match self {
                     $($family::$variant => const {
-                        &$crate::op::table::Row {
+                        &$crate::op::table::OpRow {
                             names: $crate::op::table::names!($name),
                             params_and_wrt: &[$($($param,)+)? "wrt"],
                             args_and_weight: &[$(stringify!($arg),)+ "w"],

@@ -88,7 +88,7 @@ macro_rules! blocks {
                 }
             }
 
-            pub(crate) const fn row(self) -> &'static $crate::op::table::Row {
+            pub(crate) const fn row(self) -> &'static $crate::op::table::OpRow {
                 match self {
                     $($family::$variant(format) => formats! { rows {
                         format $prefix [$($arg)+] [$($role)+] $dtypes [$($output)?] $shape [$batch] [$($terms)?] [$($doc)+]
@@ -117,7 +117,7 @@ macro_rules! rows {
         [$($doc:literal)+]
     ) => {
         const {
-            &$crate::op::table::Row {
+            &$crate::op::table::OpRow {
                 names: $crate::op::table::names!($name),
                 params_and_wrt: &["wrt"],
                 args_and_weight: &[$(stringify!($arg),)+ "w"],

@@ -1,7 +1,7 @@
 //! From a row of lists to its cases: the cross of the lists, less what cannot be.
 
 use super::dtypes::Choice;
-use super::row::Row;
+use super::row::SpecRow;
 use super::shapes::complete;
 use crate::case::{no_second_form, shape_text};
 use crate::op::{Role, shape};
@@ -11,7 +11,7 @@ use crate::{Arg, Case, Check, DType, Layout, Op};
 pub(super) const MOST_CASES: usize = 1 << 20;
 
 /// The cases of a row. Combinations that cannot be are reported, or, where the row says so, left out.
-pub(super) fn cross(row: &Row<'_, '_>) -> Vec<Case> {
+pub(super) fn cross(row: &SpecRow<'_, '_>) -> Vec<Case> {
     let arrangements = arrangements(row);
     check_dtypes(row);
     check_ids(row);
@@ -67,7 +67,7 @@ struct Combination {
 }
 
 /// Every possible call. Parameters, shapes, layouts and checks that cannot be are reported.
-fn arrangements(row: &Row<'_, '_>) -> Vec<Arrangement> {
+fn arrangements(row: &SpecRow<'_, '_>) -> Vec<Arrangement> {
     let mut tries = Tries {
         row,
         possible: vec![],
@@ -97,7 +97,7 @@ fn arrangements(row: &Row<'_, '_>) -> Vec<Arrangement> {
 
 /// The calls of a row, as they are found.
 struct Tries<'t, 'r, 'i> {
-    row: &'t Row<'r, 'i>,
+    row: &'t SpecRow<'r, 'i>,
     possible: Vec<Arrangement>,
     combinations: Vec<Combination>,
     /// How many more cases the row may have.
@@ -168,7 +168,7 @@ fn data_dtype(op: Op, args: &[Arg]) -> DType {
 }
 
 /// The dtypes that the ids of `op` take in turn; one turn for an op without, or where each argument has its own.
-fn index_dtypes(row: &Row<'_, '_>, op: Op, dtypes: &[DType]) -> Vec<Option<DType>> {
+fn index_dtypes(row: &SpecRow<'_, '_>, op: Op, dtypes: &[DType]) -> Vec<Option<DType>> {
     if op.takes_ids() && dtypes.len() == 1 {
         return row.index_dtypes.iter().copied().map(Some).collect();
     }
@@ -226,7 +226,7 @@ fn impossible(
     ))
 }
 
-fn check_dtypes(row: &Row<'_, '_>) {
+fn check_dtypes(row: &SpecRow<'_, '_>) {
     let removes = row
         .dtypes
         .iter()
@@ -245,7 +245,7 @@ fn check_dtypes(row: &Row<'_, '_>) {
     }
 }
 
-fn check_ids(row: &Row<'_, '_>) {
+fn check_ids(row: &SpecRow<'_, '_>) {
     let given = !row.index_dtypes.is_empty();
     // Where each argument has a dtype of its own, so have the ids.
     let own = row
@@ -282,7 +282,7 @@ fn check_ids(row: &Row<'_, '_>) {
 
 /// Reports shapes, layouts and checks that cannot be: every combination, or, where the row leaves out those that cannot be,
 /// those that are in none.
-fn check_possible(row: &Row<'_, '_>, all: &[Combination]) {
+fn check_possible(row: &SpecRow<'_, '_>, all: &[Combination]) {
     const KEYS: [&str; 3] = ["shapes", "layouts", "checks"];
     if !row.skip_impossible {
         let mut seen = Vec::new();
@@ -337,7 +337,7 @@ fn check_possible(row: &Row<'_, '_>, all: &[Combination]) {
 }
 
 /// Reports what is wrong with the cases themselves. Each cause is reported once.
-fn check_values(row: &Row<'_, '_>, cases: &[Case]) {
+fn check_values(row: &SpecRow<'_, '_>, cases: &[Case]) {
     let refused = row.refused();
     let mut seen = Vec::new();
     for case in cases.iter().filter(|case| refused || case.op.accepts(case.dtype)) {

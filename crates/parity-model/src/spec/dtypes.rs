@@ -5,35 +5,35 @@ use crate::{Check, DType, Op, ValueSet};
 
 /// A word for several dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum DtypeClass {
     Floats,
     Ints,
     All,
 }
 
-impl Class {
-    pub(super) const ALL: [Class; 3] = [Class::Floats, Class::Ints, Class::All];
+impl DtypeClass {
+    pub(super) const ALL: [DtypeClass; 3] = [DtypeClass::Floats, DtypeClass::Ints, DtypeClass::All];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Class::Floats => "floats",
-            Class::Ints => "ints",
-            Class::All => "all",
+            DtypeClass::Floats => "floats",
+            DtypeClass::Ints => "ints",
+            DtypeClass::All => "all",
         }
     }
 
     const fn holds(self, dtype: DType) -> bool {
         match self {
-            Class::Floats => dtype.is_float(),
-            Class::Ints => !dtype.is_float(),
-            Class::All => true,
+            DtypeClass::Floats => dtype.is_float(),
+            DtypeClass::Ints => !dtype.is_float(),
+            DtypeClass::All => true,
         }
     }
 }
 
 /// Every word that `dtypes` may have, except the `-` of one that is left out.
 fn words() -> impl Iterator<Item = &'static str> + Clone {
-    let classes = Class::ALL.iter().map(|class| class.name());
+    let classes = DtypeClass::ALL.iter().map(|class| class.name());
     DType::ALL.iter().map(|dtype| dtype.name()).chain(classes)
 }
 
@@ -41,7 +41,7 @@ fn words() -> impl Iterator<Item = &'static str> + Clone {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Choice {
     /// `floats`: those of the class for which the op means something.
-    Class(Class),
+    Class(DtypeClass),
     /// `-f8e4m3`: not this one of a class.
     Without(DType),
     /// `f32`; of a case that is to be refused, also one dtype for each argument.
@@ -59,7 +59,7 @@ impl Choice {
             }
             dtype
         };
-        if let Some(class) = Class::ALL.into_iter().find(|class| class.name() == text) {
+        if let Some(class) = DtypeClass::ALL.into_iter().find(|class| class.name() == text) {
             return Some(Choice::Class(class));
         }
         match text.strip_prefix('-') {
@@ -100,17 +100,22 @@ pub(super) fn dtypes(choices: &[Choice], op: Op, checks: &[Check], of_sweep: boo
 }
 
 /// What arguments are filled with, by their dtype.
-pub(super) struct Values(Vec<(Vec<DType>, Vec<ValueSet>)>);
+pub(super) struct ValuesByDtype(Vec<(Vec<DType>, Vec<ValueSet>)>);
 
-impl Values {
+impl ValuesByDtype {
     /// A list, or a table of lists: `{ floats = "uniform(-1,1)", ints = "ints(0,9)", i16 = "any" }`.
-    pub(super) fn read(value: &Value<'_, '_>) -> Option<Values> {
+    pub(super) fn read(value: &Value<'_, '_>) -> Option<ValuesByDtype> {
         if !value.is_table() {
-            return Some(Values(vec![(DType::ALL.to_vec(), value.list(read_values)?)]));
+            return Some(ValuesByDtype(vec![(
+                DType::ALL.to_vec(),
+                value.list(read_values)?,
+            )]));
         }
         let mut lists = Vec::new();
         for (span, list) in value.entries()? {
-            let class = Class::ALL.into_iter().find(|class| class.name() == list.key());
+            let class = DtypeClass::ALL
+                .into_iter()
+                .find(|class| class.name() == list.key());
             let dtype = list.key().parse::<DType>().ok();
             let of = match (class, dtype) {
                 (Some(class), _) => DType::ALL
@@ -128,7 +133,7 @@ impl Values {
         }
         // The word for the fewest dtypes counts.
         lists.sort_by_key(|(of, _)| of.len());
-        Some(Values(lists))
+        Some(ValuesByDtype(lists))
     }
 
     /// The length of the longest list.

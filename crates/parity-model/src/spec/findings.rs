@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::SpecError;
 use super::reader::{Report, Table, Value, document, suggest};
 use crate::findings::{
-    Class, Extent, FINDING_KEYS, Finding, FindingText, LayoutWord, PREDICATE_KEYS, Predicate, ROW_KEYS, Row,
-    Values,
+    Class, Extent, FINDING_KEYS, Finding, FindingRow, FindingText, LayoutWord, PREDICATE_KEYS, Predicate,
+    ROW_KEYS, Values,
 };
 use crate::{Check, DType, Family, Layout, Op, ValueSet, Verdict};
 
@@ -91,7 +91,7 @@ struct Shared {
     verdict: Option<Option<Verdict>>,
 }
 
-fn row(value: &Value<'_, '_>, shared: &Shared, known: &[&str]) -> Option<Row> {
+fn row(value: &Value<'_, '_>, shared: &Shared, known: &[&str]) -> Option<FindingRow> {
     let keys = [&PREDICATE_KEYS[..], &ROW_KEYS].concat();
     let table = value.table(&keys)?;
     let backends = table.get("backends").map(|list| names(&list, known));
@@ -117,7 +117,7 @@ fn row(value: &Value<'_, '_>, shared: &Shared, known: &[&str]) -> Option<Row> {
         );
         family.error(message, "name the ops by `op`");
     }
-    Some(Row {
+    Some(FindingRow {
         backends: backends??,
         verdict,
         may_pass: may_pass?,

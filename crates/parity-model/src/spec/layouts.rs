@@ -11,7 +11,7 @@ const REST: &str = "..";
 
 /// An item of `layouts`: a word for all arguments, or one for each.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pattern {
+pub(super) struct LayoutPattern {
     words: Vec<Word>,
     /// Whether the arguments after those of the words are contiguous.
     rest: bool,
@@ -25,9 +25,9 @@ enum Word {
     Of(Vec<Layout>),
 }
 
-impl Pattern {
+impl LayoutPattern {
     /// `contiguous`, `*`, `transposed,contiguous`, `*,..`, `contiguous,{sliced,stepped}`.
-    pub(super) fn read(value: &Value<'_, '_>) -> Option<Pattern> {
+    pub(super) fn read(value: &Value<'_, '_>) -> Option<LayoutPattern> {
         let mut words = split(value.string()?);
         let rest = words.last() == Some(&REST);
         if rest {
@@ -52,7 +52,7 @@ impl Pattern {
             Some(Word::Of(layouts.collect::<Option<_>>()?))
         };
         let words = words.iter().map(word).collect::<Option<_>>()?;
-        Some(Pattern { words, rest })
+        Some(LayoutPattern { words, rest })
     }
 
     /// The number of its words.
@@ -120,7 +120,7 @@ impl Pattern {
     }
 }
 
-impl std::fmt::Display for Pattern {
+impl std::fmt::Display for LayoutPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = |word: &Word| match word {
             Word::Every => EVERY.to_owned(),

@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use super::cross::cross;
 use super::reader::{Report, Table, Value, document, suggest};
-use super::row::Row;
+use super::row::SpecRow;
 use super::{Group, SpecError, SpecFile};
 use crate::Family;
 
@@ -141,7 +141,7 @@ fn file(root: &Table<'_, '_>, sweeps: &Sweeps<'_, '_>) -> SpecFile {
         let rows = rows(&group, defaults.as_ref(), sweeps);
         let (mut cases, mut is_wrong) = (Vec::new(), rows.is_empty());
         for (table, part) in &rows {
-            let row = Row::read(table, family, part.clone());
+            let row = SpecRow::read(table, family, part.clone());
             cases.extend(row.iter().flat_map(cross));
             is_wrong |= row.is_none_or(|row| row.is_wrong());
         }

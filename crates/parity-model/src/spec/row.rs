@@ -2,15 +2,15 @@
 
 use std::cell::Cell;
 
-use super::dtypes::{Choice, Values, dtypes};
-use super::layouts::Pattern;
+use super::dtypes::{Choice, ValuesByDtype, dtypes};
+use super::layouts::LayoutPattern;
 use super::params::{Params, Wrong};
 use super::reader::{Table, Value, suggest};
 use crate::op::Differentiable;
 use crate::{Check, DType, Family, LimitSpec, Op, Tier};
 
 /// What a row says. Its lists are right one by one; whether they go together is asked when they are crossed.
-pub(super) struct Row<'r, 'i> {
+pub(super) struct SpecRow<'r, 'i> {
     table: Table<'r, 'i>,
     /// The part of a sweep that the row is made of, e.g. `elementwise.sizes`.
     part: Option<String>,
@@ -21,8 +21,8 @@ pub(super) struct Row<'r, 'i> {
     pub(super) dtypes: Vec<Choice>,
     pub(super) index_dtypes: Vec<DType>,
     pub(super) shapes: Vec<Vec<Vec<usize>>>,
-    pub(super) layouts: Vec<Pattern>,
-    pub(super) values: Values,
+    pub(super) layouts: Vec<LayoutPattern>,
+    pub(super) values: ValuesByDtype,
     pub(super) checks: Vec<Check>,
     pub(super) skip_impossible: bool,
     pub(super) tier: Tier,
@@ -32,7 +32,7 @@ pub(super) struct Row<'r, 'i> {
     pub(super) tags: Vec<String>,
 }
 
-impl<'r, 'i> Row<'r, 'i> {
+impl<'r, 'i> SpecRow<'r, 'i> {
     /// Reads the lists; what is wrong with them is reported.
     pub(super) fn read(table: &Table<'r, 'i>, family: Family, part: Option<String>) -> Option<Self> {
         let ops = table.require("ops", r#"ops = ["exp"]"#);
@@ -59,9 +59,9 @@ impl<'r, 'i> Row<'r, 'i> {
         let shapes = shapes.filter(|shapes| shapes.array(false).is_some());
         let shapes = shapes.and_then(|shapes| shapes.list(|shape| read_shapes(shape, &arities)));
         let layouts = layouts.and_then(|layouts| layouts.list(|layout| read_layouts(layout, &arities)));
-        let values = values.and_then(|values| Values::read(&values));
+        let values = values.and_then(|values| ValuesByDtype::read(&values));
         let tier = tier.and_then(|tier| tier.word("tier", &Tier::ALL, Tier::name));
-        Some(Row {
+        Some(SpecRow {
             table: table.clone(),
             part,
             reported: Cell::new(false),
@@ -260,8 +260,8 @@ fn read_shapes(value: &Value<'_, '_>, arities: &[usize]) -> Option<Vec<Vec<usize
 }
 
 /// `contiguous`, or one word an argument: `contiguous,broadcast`; or a pattern.
-fn read_layouts(value: &Value<'_, '_>, arities: &[usize]) -> Option<Pattern> {
-    let pattern = Pattern::read(value)?;
+fn read_layouts(value: &Value<'_, '_>, arities: &[usize]) -> Option<LayoutPattern> {
+    let pattern = LayoutPattern::read(value)?;
     let few = arities.iter().find(|arity| !pattern.fits(**arity));
     if let Some(arity) = few {
         not_one_for_each(value, pattern.len(), "layouts", *arity);

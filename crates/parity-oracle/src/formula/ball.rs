@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     fn single() -> Balls {
-        Balls::of(DType::F32, &crate::sums::Right)
+        Balls::of(DType::F32, &crate::sums::TableSums)
     }
 
     /// Numbers of both signs, up to about 8.
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn what_a_format_does_not_hold_saturates_or_makes_a_quotient_vanish() {
-        let of = |dtype| Balls::of(dtype, &crate::sums::Right);
+        let of = |dtype| Balls::of(dtype, &crate::sums::TableSums);
         let narrow = of(DType::F8E4M3).round(Ball::exact(1600.0));
         assert!(narrow.mid.hi - narrow.rad <= 448.0, "{narrow:?}");
         let held = of(DType::F8E4M3).round(Ball::exact(400.0));

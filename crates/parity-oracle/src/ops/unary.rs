@@ -404,7 +404,7 @@ mod tests {
 
     /// The op and its derivative at `x`, times 3, on a tape of f64.
     fn on_tape(op: Unary, x: f64) -> (Ball, Ball) {
-        let tape = Tape::new(Balls::of(DType::F64, &crate::sums::Right));
+        let tape = Tape::new(Balls::of(DType::F64, &crate::sums::TableSums));
         let x = tape.argument(&[1], &[x]);
         let y = formula(op, &PARAMS, x);
         (y.values()[0], tape.gradient(y, &[3.0], x)[0])

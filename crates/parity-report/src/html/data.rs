@@ -83,7 +83,7 @@ impl<'a> Data<'a> {
     /// A worst element is `[index, expected, got, limit, absolute part of the limit, inputs]`. Its limit is the number of a text of
     /// `limits` in which `{}` is the absolute part. Inputs are left out where there are none.
     fn json(&self) -> Value {
-        let mut texts = Shared::default();
+        let mut texts = Common::default();
         let mut cells = Vec::new();
         for (family, op, dtype) in &self.cells {
             let cases = self.index.cases(family, op, dtype).iter();
@@ -109,7 +109,7 @@ impl<'a> Data<'a> {
 
 /// What many cases have in common.
 #[derive(Default)]
-struct Shared<'a> {
+struct Common<'a> {
     ends: Texts<'a>,
     limits: Texts<'a>,
     notes: Texts<'a>,
@@ -117,7 +117,7 @@ struct Shared<'a> {
     served: Texts<'a>,
 }
 
-fn case_value<'a>(case: &'a CaseRecord, texts: &mut Shared<'a>) -> Value {
+fn case_value<'a>(case: &'a CaseRecord, texts: &mut Common<'a>) -> Value {
     let results = case.results.iter().map(|result| result_value(result, texts));
     let results: Vec<_> = results.collect();
     let id = id_value(case, &mut texts.ends);
@@ -140,7 +140,7 @@ fn id_value<'a>(case: &'a CaseRecord, ends: &mut Texts<'a>) -> Value {
     }
 }
 
-fn result_value<'a>(result: &'a CaseResult, texts: &mut Shared<'a>) -> Value {
+fn result_value<'a>(result: &'a CaseResult, texts: &mut Common<'a>) -> Value {
     let error = result.vs_oracle.as_ref();
     let exact = error.is_some_and(|error| error.max_ulp == 0.0 && error.limit_used == 0.0);
     let bare = result.note.is_none() && result.fallbacks.is_empty();

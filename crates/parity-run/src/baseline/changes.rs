@@ -47,7 +47,7 @@ pub(super) enum RowChange {
 
 /// What has to change.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Changes {
+pub(super) struct BaselineChanges {
     /// Rows that change, and why.
     pub(super) rows: BTreeMap<RowAt, (RowChange, String)>,
     pub(super) added: Vec<Added>,
@@ -55,7 +55,7 @@ pub(super) struct Changes {
     pub(super) left: Vec<(CaseId, Verdict)>,
 }
 
-impl Changes {
+impl BaselineChanges {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.added.is_empty()
     }
@@ -90,8 +90,8 @@ impl Evidence<'_> {
     }
 
     /// The changes to findings that [`Evidence::fits`].
-    pub(super) fn changes(&self, findings: &Findings) -> Changes {
-        let mut changes = Changes::default();
+    pub(super) fn changes(&self, findings: &Findings) -> BaselineChanges {
+        let mut changes = BaselineChanges::default();
         let verdicts: BTreeMap<CaseId, Verdict> = self
             .results
             .iter()
@@ -145,7 +145,7 @@ impl Evidence<'_> {
     }
 
     /// The rows that failures need which no row explains.
-    fn add(&self, verdicts: &BTreeMap<CaseId, Verdict>, changes: &mut Changes) {
+    fn add(&self, verdicts: &BTreeMap<CaseId, Verdict>, changes: &mut BaselineChanges) {
         let specs: BTreeMap<CaseId, Family> = self
             .all
             .iter()
@@ -238,7 +238,7 @@ matches = [
     }
 
     /// The changes that verdicts on `relu` of f16, f32 and f64 with NaN, and of f32 without, ask for.
-    fn changes(verdicts: [Verdict; 4]) -> Changes {
+    fn changes(verdicts: [Verdict; 4]) -> BaselineChanges {
         let all = [
             relu("f16", "nan"),
             relu("f32", "nan"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parity_model::{
     Verdict,
-    findings::{Predicate, Row},
+    findings::{FindingRow, Predicate},
 };
 use toml_edit::{Array, DocumentMut, Value, value};
 
@@ -17,7 +17,7 @@ pub(super) fn row_text(cases: &Predicate, backends: &[&str], verdict: Verdict, m
 }
 
 /// The row for its other backends, if it has any, and for this one with other predicates.
-pub(super) fn replacement(row: &Row, backend: &str, predicates: &[Predicate]) -> Vec<String> {
+pub(super) fn replacement(row: &FindingRow, backend: &str, predicates: &[Predicate]) -> Vec<String> {
     let others: Vec<&str> = row
         .backends
         .iter()

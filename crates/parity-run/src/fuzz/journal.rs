@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::groups::Groups;
 use crate::{
     error::Error,
-    journal::{Book, Open},
+    journal::{Book, JournalFile},
 };
 
 /// Version of the layout of the lines.
@@ -62,7 +62,7 @@ enum Line {
 /// Where rounds are written to; the default is nowhere.
 #[derive(Debug, Default)]
 pub struct Journal {
-    open: Option<Open>,
+    open: Option<JournalFile>,
     /// The header and the rounds of the run to go on with.
     old: Option<(Header, Vec<Round>)>,
 }
@@ -87,7 +87,7 @@ impl Journal {
     /// # Errors
     /// A file that is not there, that holds no such journal, or that another run writes to.
     pub fn resume(path: &Path) -> Result<Journal, Error> {
-        let (open, text) = Open::old(path)?;
+        let (open, text) = JournalFile::old(path)?;
         let name = path.display().to_string();
         let (header, rounds, whole) = parse(&name, &text)?;
         open.cut(whole)?;

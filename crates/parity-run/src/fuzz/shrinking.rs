@@ -4,7 +4,7 @@ use parity_exec::Stop;
 use parity_model::{Case, findings::Findings};
 
 use super::{
-    Progress, Settings,
+    FuzzProgress, FuzzSettings,
     bench::{Bench, Seen},
     groups::{Group, Groups, Key},
 };
@@ -23,12 +23,12 @@ pub struct Shrunk {
 
 /// Searches the groups that the settings ask for.
 pub(super) fn shrink(
-    settings: &Settings,
+    settings: &FuzzSettings,
     bench: &mut impl Bench,
     findings: &Findings,
     groups: &Groups,
     stop: &Stop,
-    watch: &impl Fn(Progress),
+    watch: &impl Fn(FuzzProgress),
 ) -> Result<Vec<Shrunk>, Error> {
     let wanted = groups
         .groups
@@ -49,7 +49,7 @@ pub(super) fn shrink(
         if busy == 0 || stop.requested() {
             break;
         }
-        watch(Progress::Shrinking(busy));
+        watch(FuzzProgress::Shrinking(busy));
         // A case that hangs costs its time limit each time: where a group is of such, there is one start after the other.
         let Some(seen) = bench.run(&batches.concat())? else {
             break;

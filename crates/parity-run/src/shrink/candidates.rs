@@ -117,13 +117,13 @@ fn possible_layouts(mut case: Case) -> Case {
 }
 
 /// A dimension of an argument.
-type Place = (usize, usize);
+type ArgDim = (usize, usize);
 
 /// Dimensions that may have to change together.
-fn ties(case: &Case) -> BTreeSet<Vec<Place>> {
-    let extent = |&(arg, dim): &Place| case.args[arg].shape[dim];
+fn ties(case: &Case) -> BTreeSet<Vec<ArgDim>> {
+    let extent = |&(arg, dim): &ArgDim| case.args[arg].shape[dim];
     let ranks = case.args.iter().map(|arg| arg.shape.len()).enumerate();
-    let all: Vec<Place> = ranks
+    let all: Vec<ArgDim> = ranks
         .flat_map(|(arg, rank)| (0..rank).map(move |dim| (arg, dim)))
         .collect();
     let mut ties = BTreeSet::new();

@@ -6,8 +6,9 @@ use core::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{done, hip};
-use crate::cuda::{self, Cuda, Handle, Status};
+use crate::cuda::{self, Cuda, Handle};
 use crate::error::Result;
+use crate::library::Status;
 
 /// A device, and its context once that is known.
 #[derive(Clone, Copy)]

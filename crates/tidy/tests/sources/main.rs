@@ -6,6 +6,7 @@ mod pages;
 mod planted;
 mod reach;
 mod tables;
+mod types;
 mod variables;
 mod walkthroughs;
 mod words;

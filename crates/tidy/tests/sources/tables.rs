@@ -64,7 +64,7 @@ const TABLES_OF_INSTRUCTIONS: [&str; 12] = [
     "Element",
     "Control",
     "Condition",
-    "Words",
+    "RegisterCount",
     "ScalarAccess",
     "Transfer",
     "Atomic",

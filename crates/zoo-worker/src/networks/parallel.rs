@@ -40,7 +40,7 @@ struct Parallel {
 struct Rank {
     device: Device,
     embeddings: Tensor,
-    layers: Vec<(Layer, Cache)>,
+    layers: Vec<(Layer, KvCache)>,
     norm: Tensor,
     /// Of its share of the vocabulary.
     head: Tensor,
@@ -50,7 +50,7 @@ struct Rank {
 }
 
 /// Keys and values of the positions so far.
-type Cache = Option<(Tensor, Tensor)>;
+type KvCache = Option<(Tensor, Tensor)>;
 
 impl Parallel {
     fn new(context: &Context) -> Result<Parallel> {
@@ -131,7 +131,7 @@ impl Rank {
                 .contiguous()?
                 .to_device(device)
         };
-        let layer = |number: usize| -> Result<(Layer, Cache)> {
+        let layer = |number: usize| -> Result<(Layer, KvCache)> {
             Ok((Layer::load(number, sizes, vector, matrix)?, None))
         };
         let words = (sizes.vocabulary, sizes.hidden);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parity_model::{CaseId, DType, Family};
-use parity_run::selftest::{Made, Trial};
+use parity_run::selftest::{Made, SelftestRun};
 use parity_selftest::{PERTURBATIONS, Pair};
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ use crate::columns::columns;
 /// Cases of a list that text spells out.
 const SHOWN: usize = 10;
 
-pub(super) fn text(trial: &Trial) -> String {
+pub(super) fn text(trial: &SelftestRun) -> String {
     let mut page = String::new();
     // Writing to a `String` does not fail.
     let _ = write_text(&mut page, trial);
     page
 }
 
-fn write_text(page: &mut String, trial: &Trial) -> std::fmt::Result {
+fn write_text(page: &mut String, trial: &SelftestRun) -> std::fmt::Result {
     let tally = &trial.tally;
     writeln!(
         page,
@@ -74,7 +74,7 @@ fn write_text(page: &mut String, trial: &Trial) -> std::fmt::Result {
 }
 
 /// A row a fault, a column a family, and a last one for all of them.
-fn matrix(trial: &Trial) -> Vec<Vec<String>> {
+fn matrix(trial: &SelftestRun) -> Vec<Vec<String>> {
     let families: Vec<Family> = Family::ALL
         .iter()
         .copied()
@@ -148,7 +148,7 @@ fn names(dtypes: &[DType]) -> String {
         .join(", ")
 }
 
-fn verdict(page: &mut String, trial: &Trial) -> std::fmt::Result {
+fn verdict(page: &mut String, trial: &SelftestRun) -> std::fmt::Result {
     let refused = &trial.tally.refused;
     if !refused.is_empty() {
         writeln!(page, "\nright outputs that are not passed: {}", refused.len())?;
@@ -187,7 +187,7 @@ fn share(part: usize, all: usize) -> String {
     format!("{}.{:02} %", parts / 100, parts % 100)
 }
 
-pub(super) fn json(trial: &Trial) -> String {
+pub(super) fn json(trial: &SelftestRun) -> String {
     let ids = |ids: &[CaseId]| ids.iter().map(CaseId::to_string).collect::<Vec<_>>();
     let pair = |pair: &Pair| {
         json!({

@@ -28,7 +28,7 @@ pub(crate) struct Operand<'a> {
 }
 
 /// What is computed, all of it checked: every place that the sizes name lies in its operand.
-pub(crate) struct Attention<'a> {
+pub(crate) struct AttentionLaunch<'a> {
     pub(crate) query: Operand<'a>,
     pub(crate) key: Operand<'a>,
     pub(crate) value: Operand<'a>,
@@ -52,7 +52,7 @@ pub(crate) struct Attention<'a> {
 }
 
 /// Computes rows of `heads * width` elements, one for each query.
-pub(crate) fn flash_attn(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
+pub(crate) fn flash_attn(op: &AttentionLaunch<'_>, out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
     let Some((widest, waves)) = KERNELS.into_iter().find(|(widest, _)| op.width <= *widest) else {
         return Err(too_wide(OP, op.width));

@@ -32,7 +32,7 @@ impl Run<'_> {
 /// How many elements there are before, along and after the indexed dimension: `src` in the tensor read, `dst` in the
 /// tensor written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
+pub(crate) struct IndexSizes {
     pub(crate) left: usize,
     pub(crate) src: usize,
     pub(crate) dst: usize,
@@ -60,7 +60,7 @@ impl Write {
     }
 }
 
-impl Sizes {
+impl IndexSizes {
     /// Elements of the tensor read.
     pub(crate) fn read(&self) -> Option<usize> {
         product(&[self.left, self.src, self.right])
@@ -144,7 +144,7 @@ pub(crate) enum Checked {
 
 impl Checked {
     /// Where the kernel reports, at address 0 if it does not.
-    fn report<'a>(self, op: &str, context: &'a Context, sizes: Sizes) -> Result<Report<'a>> {
+    fn report<'a>(self, op: &str, context: &'a Context, sizes: IndexSizes) -> Result<Report<'a>> {
         match self {
             Checked::Before => Ok(Report::none(context)),
             Checked::Meanwhile => context.report_of(op, sizes.src, 0),
@@ -226,7 +226,7 @@ pub(crate) fn index_select(
     x: &Region<'_>,
     ids: Run<'_>,
     out: &mut DynBuffer,
-    sizes: Sizes,
+    sizes: IndexSizes,
     checked: Checked,
 ) -> Result<()> {
     let inside = holds(ids, Some(sizes.dst))
@@ -293,7 +293,7 @@ pub(crate) fn gather(
     x: Run<'_>,
     ids: Run<'_>,
     out: &mut DynBuffer,
-    sizes: Sizes,
+    sizes: IndexSizes,
     checked: Checked,
 ) -> Result<()> {
     let inside = holds(ids, sizes.written())
@@ -348,7 +348,7 @@ pub(crate) fn write(
     ids: Run<'_>,
     src: Run<'_>,
     (out, out_offset): (&mut DynBuffer, usize),
-    sizes: Sizes,
+    sizes: IndexSizes,
 ) -> Result<()> {
     let ids_count = match how {
         Write::Set | Write::Add => sizes.read(),
@@ -425,7 +425,7 @@ mod tests {
         let ids = upload(&IDS);
         let [two, four] = [&[10, 20][..], &[1, 2, 3, 4]].map(upload);
         let run = |buffer| Run { buffer, offset: 0 };
-        let sizes = |src, dst| Sizes {
+        let sizes = |src, dst| IndexSizes {
             left: 1,
             src,
             dst,
@@ -473,7 +473,7 @@ mod tests {
             let ids = device.upload(&[id])?.untyped();
             let mut out = device.zeros::<i64>(1)?.untyped();
             let [x, ids] = [&x, &ids].map(|buffer| Run { buffer, offset: 0 });
-            let sizes = Sizes {
+            let sizes = IndexSizes {
                 left: 1,
                 src: 2,
                 dst: 1,
@@ -557,7 +557,7 @@ mod tests {
         let attempt = |src, dst, offset| {
             let mut out = device.zeros::<f32>(4).unwrap().untyped();
             let (left, right) = (1, 2);
-            let sizes = Sizes {
+            let sizes = IndexSizes {
                 left,
                 src,
                 dst,

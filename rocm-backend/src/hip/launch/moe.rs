@@ -14,32 +14,32 @@ const LANES: usize = 64;
 const TOGETHER: usize = 8;
 
 /// The experts' matrices.
-pub(crate) enum Weights<'a> {
+pub(crate) enum ExpertWeights<'a> {
     /// Contiguous, of the input's dtype.
     Floats(Region<'a>),
     /// A row of all matrices after the other, in a block format.
     Blocks(ggml::Weights<'a>),
 }
 
-impl Weights<'_> {
+impl ExpertWeights<'_> {
     fn buffer(&self) -> &DynBuffer {
         match self {
-            Weights::Floats(region) => region.buffer(),
-            Weights::Blocks(weights) => weights.blocks(),
+            ExpertWeights::Floats(region) => region.buffer(),
+            ExpertWeights::Blocks(weights) => weights.blocks(),
         }
     }
 
     fn offset(&self) -> usize {
         match self {
-            Weights::Floats(region) => region.offset(),
-            Weights::Blocks(_) => 0,
+            ExpertWeights::Floats(region) => region.offset(),
+            ExpertWeights::Blocks(_) => 0,
         }
     }
 }
 
 /// Rows of the result, their length, and the length of a row of the input.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
+pub(crate) struct MoeSizes {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Sizes {
 /// The operands, contiguous. Of the two lists of ids each has `m`, and all were found to be positions.
 pub(crate) struct Operands<'a> {
     pub(crate) input: Region<'a>,
-    pub(crate) weights: Weights<'a>,
+    pub(crate) weights: ExpertWeights<'a>,
     pub(crate) token_ids: Region<'a>,
     pub(crate) expert_ids: Region<'a>,
     pub(crate) topk_weights: Option<Region<'a>>,
@@ -59,7 +59,7 @@ pub(crate) struct Operands<'a> {
 /// Computes the products.
 ///
 /// The caller has checked the ids on the host: below `m` and below the number of experts.
-pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffer) -> Result<()> {
+pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: MoeSizes, out: &mut DynBuffer) -> Result<()> {
     let Operands {
         input,
         weights,
@@ -67,7 +67,7 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffe
         expert_ids,
         topk_weights,
     } = operands;
-    let Sizes { m, n, k, divisor } = sizes;
+    let MoeSizes { m, n, k, divisor } = sizes;
     let dtype = out.dtype();
     let rows = if divisor == 0 { 0 } else { m.div_ceil(divisor) };
     let fits = rows.checked_mul(k).is_some_and(|count| count <= input.numel())
@@ -83,8 +83,8 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffe
     let buffers = regions.map(Region::buffer);
     let context = common_context(OP, buffers.chain([weights.buffer(), &*out]))?;
     let symbol = match weights {
-        Weights::Floats(_) => format!("{OP}_{}", dtype.suffix()),
-        Weights::Blocks(weights) => format!("{OP}_gguf_{}", weights.ty().name()),
+        ExpertWeights::Floats(_) => format!("{OP}_{}", dtype.suffix()),
+        ExpertWeights::Blocks(weights) => format!("{OP}_gguf_{}", weights.ty().name()),
     };
     let function = module::named(&context, MODULE, &symbol, OP, dtype)?;
     let mut args = Args::default();

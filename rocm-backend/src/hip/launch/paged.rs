@@ -15,7 +15,7 @@ pub(crate) const APPEND: &str = "rope_append";
 const KERNELS: [(usize, usize); 2] = [(128, 2), (256, 1)];
 
 /// Attention over pages, all of it checked: every place that the sizes name lies in its operand.
-pub(crate) struct Attention<'a> {
+pub(crate) struct PagedLaunch<'a> {
     /// By batch, position and head.
     pub(crate) query: Operand<'a>,
     /// By page, position and head.
@@ -47,7 +47,7 @@ pub(crate) struct Attention<'a> {
 }
 
 /// Computes rows of `heads * width` elements, one for each query of each batch. Page numbers and lengths that there are not are reported.
-pub(crate) fn attention(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
+pub(crate) fn attention(op: &PagedLaunch<'_>, out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
     let Some((widest, waves)) = KERNELS.into_iter().find(|(widest, _)| op.width <= *widest) else {
         return Err(too_wide(ATTENTION, op.width));
@@ -118,7 +118,7 @@ pub(crate) fn attention(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
     wrong_length.end()
 }
 
-/// New tokens, all of it checked as for [`Attention`].
+/// New tokens, all of it checked as for [`PagedLaunch`].
 pub(crate) struct Append<'a> {
     /// By token and head: the strides after the first.
     pub(crate) query: Operand<'a>,

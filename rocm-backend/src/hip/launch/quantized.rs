@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::matmul::rocblas;
 use super::{Args, Grid, cast, common_context, pack_len, scratch_bytes};
 use crate::ggml::Weights;
-use crate::hip::blas::{Gemm, Operand};
+use crate::hip::blas::{Gemm, GemmOperand};
 use crate::view::Region;
 use crate::{DType, Device, DynBuffer, Error, GgmlType, Result, module};
 
@@ -387,13 +387,13 @@ pub(crate) fn by_library(
             n,
             k,
             batch: 1,
-            a: Operand {
+            a: GemmOperand {
                 address: floats.memory().block().address(),
                 is_transposed: true,
                 ld: k,
                 stride: 0,
             },
-            b: Operand {
+            b: GemmOperand {
                 address: x.memory().block().address(),
                 is_transposed: false,
                 ld: k,

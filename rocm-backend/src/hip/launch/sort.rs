@@ -24,7 +24,7 @@ const MAX_COLUMNS: usize = i32::MAX as usize;
 
 /// Contiguous rows, not empty, and the kernels that sort them.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
+struct SortRows<'a> {
     x: Region<'a>,
     columns: usize,
     sort: &'static str,
@@ -33,7 +33,7 @@ struct Rows<'a> {
 
 /// Writes to `order`, for each row of `x` along its last dimension, the columns of its elements in order.
 pub(crate) fn argsort(x: Region<'_>, ascending: bool, order: &mut DynBuffer) -> Result<()> {
-    let rows = Rows::new(x, ascending)?;
+    let rows = SortRows::new(x, ascending)?;
     Error::unless_same_dtype(OP, DType::U32, order.dtype())?;
     if order.len() != x.numel() {
         return Err(Error::shape(OP, "there is not one place for each element"));
@@ -54,8 +54,8 @@ pub(crate) fn argsort(x: Region<'_>, ascending: bool, order: &mut DynBuffer) -> 
     Ok(())
 }
 
-impl<'a> Rows<'a> {
-    fn new(x: Region<'a>, ascending: bool) -> Result<Rows<'a>> {
+impl<'a> SortRows<'a> {
+    fn new(x: Region<'a>, ascending: bool) -> Result<SortRows<'a>> {
         let (sort, merge) = if ascending {
             ("asort_asc", "asort_merge_asc")
         } else {
@@ -71,7 +71,7 @@ impl<'a> Rows<'a> {
                 OP,
                 format!("a row of {columns} elements; kernels count {MAX_COLUMNS} at most"),
             )),
-            [.., columns] => Ok(Rows {
+            [.., columns] => Ok(SortRows {
                 x,
                 columns,
                 sort,
@@ -90,7 +90,7 @@ fn batches(rows: usize, groups: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Sorts chunks of `width` columns, a power of two: each a run of `order`, one element of `x` a place.
-fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut DynBuffer) -> Result<()> {
+fn sort_chunks(rows: SortRows<'_>, width: usize, order: &mut DynBuffer) -> Result<()> {
     let (x, columns) = (rows.x, rows.columns);
     let dtype = x.buffer().dtype();
     let context = common_context(rows.sort, [x.buffer(), &*order].into_iter())?;
@@ -124,7 +124,7 @@ fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut DynBuffer) -> Result<()
 }
 
 /// Makes one run in `to` of every two neighbouring runs of `run` columns in `from`. `run` is a power of two.
-fn merge(rows: Rows<'_>, run: usize, from: &DynBuffer, to: &mut DynBuffer) -> Result<()> {
+fn merge(rows: SortRows<'_>, run: usize, from: &DynBuffer, to: &mut DynBuffer) -> Result<()> {
     let x = rows.x;
     let dtype = x.buffer().dtype();
     let context = common_context(rows.merge, [x.buffer(), from, &*to].into_iter())?;

@@ -8,9 +8,9 @@ use crate::wave::{Group, Wave};
 
 /// There is none.
 #[derive(Debug)]
-pub(super) enum Kernel {}
+pub(super) enum CompiledProgram {}
 
-impl Kernel {
+impl CompiledProgram {
     pub(super) fn place(&self, _: usize) -> Option<u32> {
         match *self {}
     }
@@ -32,6 +32,6 @@ pub(super) fn is_possible() -> bool {
     false
 }
 
-pub(super) fn compile(_: &Program) -> Option<Kernel> {
+pub(super) fn compile(_: &Program) -> Option<CompiledProgram> {
     None
 }

@@ -25,7 +25,7 @@ pub(super) const R15: Gpr = Gpr(15);
 /// A vector register, 0 to 31.
 pub(super) type Zmm = u8;
 /// A mask register, 0 to 7. As the mask of an instruction, 0 stands for every lane.
-pub(super) type Mask = u8;
+pub(super) type MaskRegister = u8;
 
 /// A place in the code that is known once all of it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl Asm {
         register: Zmm,
         first: Zmm,
         rm: Rm,
-        mask: Mask,
+        mask: MaskRegister,
         imm: Option<u8>,
     ) {
         let splat = matches!(rm, Rm::Splat(_) | Rm::Const(_));
@@ -221,7 +221,7 @@ impl Asm {
         register: Zmm,
         (base, index): (Gpr, Zmm),
         disp: i32,
-        mask: Mask,
+        mask: MaskRegister,
     ) {
         let not = not_bit;
         self.byte(0x62);
@@ -254,7 +254,7 @@ impl Asm {
     }
 
     /// 16 bits of memory to a mask.
-    pub(super) fn load_mask(&mut self, mask: Mask, mem: Mem) {
+    pub(super) fn load_mask(&mut self, mask: MaskRegister, mem: Mem) {
         self.byte(0xc4);
         self.byte(0x80 | 0x40 | not_bit(mem.base.0 >> 3) << 5 | 1);
         self.byte(0x78);
@@ -263,7 +263,7 @@ impl Asm {
     }
 
     /// 32 bits of a mask to memory.
-    pub(super) fn store_mask(&mut self, mem: Mem, mask: Mask) {
+    pub(super) fn store_mask(&mut self, mem: Mem, mask: MaskRegister) {
         self.byte(0xc4);
         self.byte(0x80 | 0x40 | not_bit(mem.base.0 >> 3) << 5 | 1);
         self.byte(0xf9);
@@ -272,21 +272,21 @@ impl Asm {
     }
 
     /// `high` above 16 bits of `low`.
-    pub(super) fn unpack_masks(&mut self, to: Mask, high: Mask, low: Mask) {
+    pub(super) fn unpack_masks(&mut self, to: MaskRegister, high: MaskRegister, low: MaskRegister) {
         self.vex(true, 0x4b, to, high, low);
     }
 
-    pub(super) fn or_masks(&mut self, to: Mask, a: Mask, b: Mask) {
+    pub(super) fn or_masks(&mut self, to: MaskRegister, a: MaskRegister, b: MaskRegister) {
         self.vex(true, 0x45, to, a, b);
     }
 
     /// The low 16 bits of a general register as a mask.
-    pub(super) fn mask_of(&mut self, to: Mask, from: Gpr) {
+    pub(super) fn mask_of(&mut self, to: MaskRegister, from: Gpr) {
         self.vex(false, 0x92, to, 0, from.0);
     }
 
     /// Compares 16 bits of both with zero.
-    pub(super) fn test_masks(&mut self, a: Mask, b: Mask) {
+    pub(super) fn test_masks(&mut self, a: MaskRegister, b: MaskRegister) {
         self.vex(false, 0x98, a, 0, b);
     }
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::asm::{Alu, Asm, If, Label, Mem, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSI, RSP, Rm, v};
-use super::native::{self, Code, FAULT, at};
-use super::rows::Rows;
+use super::native::{self, CompiledCode, FAULT, at};
+use super::rows::HeldRows;
 use super::{super::host::Host, Left};
 use crate::exec::control::gives_registers_back;
 use crate::fp::Mode;
@@ -13,15 +13,15 @@ use crate::wave::{Group, Wave, reg};
 
 /// A program as machine code.
 #[derive(Debug)]
-pub(super) struct Kernel {
-    code: Code,
+pub(super) struct CompiledProgram {
+    code: CompiledCode,
     /// Offset into the code for each instruction where it can be entered, [`NOWHERE`] for the others.
     entries: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Kernel {
+impl CompiledProgram {
     /// Where the code for an instruction is, if it can be entered there.
     #[inline(always)]
     pub(super) fn place(&self, pc: usize) -> Option<u32> {
@@ -99,7 +99,7 @@ pub(super) struct Beyond {
 /// A program on its way to machine code.
 pub(super) struct Compiler<'a> {
     pub(super) asm: Asm,
-    pub(super) rows: Rows,
+    pub(super) rows: HeldRows,
     pub(super) program: &'a Program,
     insts: &'a [Inst],
     pub(super) lanes: usize,
@@ -140,10 +140,10 @@ pub(super) fn state(disp: i32) -> Mem {
 }
 
 /// Compiles a program; `None` where the host gives no pages, or where a register is out of the program's.
-pub(super) fn compile(program: &Program) -> Option<Kernel> {
+pub(super) fn compile(program: &Program) -> Option<CompiledProgram> {
     let (bytes, entries) = Compiler::of(program).program(program)?;
-    Some(Kernel {
-        code: Code::new(&bytes)?,
+    Some(CompiledProgram {
+        code: CompiledCode::new(&bytes)?,
         entries,
     })
 }
@@ -162,7 +162,7 @@ impl<'a> Compiler<'a> {
         let (leave, keep, keep_other) = (asm.label(), asm.label(), asm.label());
         Compiler {
             asm,
-            rows: Rows::new(program.lanes()),
+            rows: HeldRows::new(program.lanes()),
             program,
             insts: program.insts(),
             lanes: program.lanes(),

@@ -1,6 +1,7 @@
 //! Tests: draws instructions, registers and places in memory as kernels have them, and others.
 
 use crate::Target;
+use crate::exec::random::Random;
 
 /// Vector and scalar registers that instructions name.
 pub(super) const VGPRS: u32 = 14;
@@ -18,25 +19,7 @@ pub(super) const BYTES: usize = 8192;
 /// Instructions of a program.
 pub(super) const LENGTH: usize = 30;
 
-/// SplitMix64.
-pub(super) struct Random(pub(super) u64);
-
 impl Random {
-    pub(super) fn word(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) >> 16) as u32
-    }
-
-    pub(super) fn below(&mut self, limit: u32) -> u32 {
-        self.word() % limit
-    }
-
-    pub(super) fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.below(values.len() as u32) as usize]
-    }
-
     /// A number of a register: floats of every kind, small integers, any bits.
     pub(super) fn value(&mut self) -> u32 {
         match self.below(16) {

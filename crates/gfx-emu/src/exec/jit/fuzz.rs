@@ -1,10 +1,10 @@
 //! Tests: compiled code leaves a wave as the interpreter does, whatever the instructions, the registers and the budget.
 
 use super::compile::{compile, is_native};
-use super::draw::{ADDRESSES, BASE, BYTES, DISTANCE, LDS, LENGTH, PLACES, ROWS, Random, SGPRS};
+use super::draw::{ADDRESSES, BASE, BYTES, DISTANCE, LDS, LENGTH, PLACES, ROWS, SGPRS};
 use super::{Compiling, is_possible};
 use crate::Target;
-use crate::exec::run;
+use crate::exec::{random::Random, run};
 use crate::fault::FaultKind;
 use crate::isa::{Program, Unit};
 use crate::memory::Memory;
@@ -61,7 +61,7 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
 type RunEnd = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
 #[derive(Debug, PartialEq)]
-struct State<const W: usize> {
+struct WaveState<const W: usize> {
     rows: Vec<Row<W>>,
     scalars: Vec<u32>,
     scc: bool,
@@ -73,7 +73,7 @@ struct State<const W: usize> {
 }
 
 /// The wave that a seed makes, after a program.
-fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: Compiling) -> State<W> {
+fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: Compiling) -> WaveState<W> {
     let mut random = Random(seed);
     let mut memory = Memory::new(1 << 20);
     let buffers = [(); 2].map(|()| memory.alloc(BYTES as u64).expect("there is room"));
@@ -118,7 +118,7 @@ fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: C
     for (part, buffer) in bytes.chunks_mut(BYTES).zip(buffers) {
         memory.read(buffer, part).expect("it was allocated");
     }
-    State {
+    WaveState {
         rows: wave.vgpr.clone(),
         scalars: wave.sgpr.to_vec(),
         scc: wave.scc,

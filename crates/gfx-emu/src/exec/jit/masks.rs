@@ -1,6 +1,6 @@
 //! Lanes as bits of scalar registers: comparisons, carries, and what chooses by them.
 
-use super::asm::{Mask, Opcode as X, RAX, RCX, Rm, Shift, Zmm, v};
+use super::asm::{MaskRegister, Opcode as X, RAX, RCX, Rm, Shift, Zmm, v};
 use super::compile::{Compiler, scalar_register};
 use super::vector::{MASKS, TEMPORARY, THIRD};
 use crate::isa::{Inst, Src};
@@ -8,7 +8,7 @@ use crate::wave::reg;
 
 impl Compiler<'_> {
     /// Stores the masks of all chunks, made by `f` one after the other, as lanes of a scalar register.
-    pub(super) fn masks(&mut self, register: usize, mut f: impl FnMut(&mut Self, usize, Mask)) {
+    pub(super) fn masks(&mut self, register: usize, mut f: impl FnMut(&mut Self, usize, MaskRegister)) {
         for pair in 0..self.chunks() / 2 {
             for (half, to) in MASKS.into_iter().enumerate() {
                 f(self, 2 * pair + half, to);
@@ -96,7 +96,7 @@ impl Compiler<'_> {
     }
 
     /// Loads the part of a mask in a scalar register that is a chunk's.
-    pub(super) fn mask_part(&mut self, to: Mask, register: usize, chunk: usize) {
+    pub(super) fn mask_part(&mut self, to: MaskRegister, register: usize, chunk: usize) {
         let mut mem = scalar_register(register);
         mem.disp += 2 * chunk as i32;
         self.asm.load_mask(to, mem);

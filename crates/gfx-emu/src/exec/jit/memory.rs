@@ -3,20 +3,20 @@
 //! What is not within bounds, or not in the allocation where the instruction went the last time, is a call of the interpreter's
 //! function, which finds the allocation or the fault.
 
-use super::asm::{Alu, If, Label, Mask, Mem, R15, RAX, RCX, RDX, RSI, Rm, Shift, Zmm, v};
+use super::asm::{Alu, If, Label, MaskRegister, Mem, R15, RAX, RCX, RDX, RSI, Rm, Shift, Zmm, v};
 use super::compile::{Beyond, Compiler, scalar_register, state};
 use super::native::at;
 use crate::isa::{Inst, ScalarAccess, Share, Space, Src, Transfer, Unit};
 use crate::wave::reg;
 
 /// Masks for what an instruction computes on its way.
-const MASKS: [Mask; 2] = [5, 6];
+const MASKS: [MaskRegister; 2] = [5, 6];
 /// Predicates of integer comparisons.
 const UNEQUAL: u8 = 4;
 const ABOVE: u8 = 6;
 
 /// Accesses of an instruction: so many dwords a lane, at each of some distances from the lane's place.
-pub(super) struct Access {
+pub(super) struct DwordAccess {
     pub(super) words: usize,
     /// The distances, each with the first register.
     pub(super) turns: Vec<(i32, u16)>,
@@ -38,7 +38,7 @@ impl Compiler<'_> {
                 self.loads(
                     inst,
                     inst.imm,
-                    &Access {
+                    &DwordAccess {
                         words: words.count(),
                         turns,
                     },
@@ -50,7 +50,7 @@ impl Compiler<'_> {
                 Src::Vgpr(n) => self.stores(
                     inst,
                     inst.imm,
-                    &Access {
+                    &DwordAccess {
                         words: words.count(),
                         turns: vec![(0, n)],
                     },
@@ -63,7 +63,7 @@ impl Compiler<'_> {
                 self.loads(
                     inst,
                     0,
-                    &Access {
+                    &DwordAccess {
                         words: words.count(),
                         turns,
                     },
@@ -75,7 +75,7 @@ impl Compiler<'_> {
                     self.stores(
                         inst,
                         0,
-                        &Access {
+                        &DwordAccess {
                             words: words.count(),
                             turns,
                         },
@@ -251,7 +251,7 @@ impl Compiler<'_> {
     }
 
     /// Loads of whole dwords.
-    fn loads(&mut self, inst: &Inst, imm: i32, access: &Access) -> bool {
+    fn loads(&mut self, inst: &Inst, imm: i32, access: &DwordAccess) -> bool {
         if access.words == 3 || !is_known(inst) {
             return false;
         }
@@ -271,7 +271,7 @@ impl Compiler<'_> {
     }
 
     /// Stores of whole dwords.
-    fn stores(&mut self, inst: &Inst, imm: i32, access: &Access) -> bool {
+    fn stores(&mut self, inst: &Inst, imm: i32, access: &DwordAccess) -> bool {
         if access.words == 3 || !is_known(inst) {
             return false;
         }
@@ -378,7 +378,7 @@ impl Compiler<'_> {
     }
 }
 
-impl Access {
+impl DwordAccess {
     /// Bytes from a lane's place to the end of what it accesses.
     fn reach(&self) -> i32 {
         let last = self.turns.iter().map(|(distance, _)| *distance).max();

@@ -60,9 +60,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 #[cfg(not(target_arch = "x86_64"))]
-use self::absent::{Kernel, compile, is_possible};
+use self::absent::{CompiledProgram, compile, is_possible};
 #[cfg(target_arch = "x86_64")]
-use self::compile::{Kernel, compile, is_possible};
+use self::compile::{CompiledProgram, compile, is_possible};
 use super::Trouble;
 use super::host::Host;
 use crate::fp::Mode;
@@ -91,7 +91,7 @@ pub enum Compiling {
 /// The compiled code of a program, once there is some.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
-    code: OnceLock<Option<Kernel>>,
+    code: OnceLock<Option<CompiledProgram>>,
     /// Instructions that were interpreted.
     heat: AtomicU64,
     /// Somebody compiles it.
@@ -109,7 +109,7 @@ pub(super) enum Left {
 /// What a wave may use of its program's compiled code.
 pub(super) struct Guide<'a> {
     compiled: &'a Compiled,
-    kernel: Option<&'a Kernel>,
+    kernel: Option<&'a CompiledProgram>,
     /// Interpreted instructions from which on the program is compiled.
     limit: u64,
 }
@@ -160,7 +160,7 @@ impl<'a> Guide<'a> {
 
 /// A way into compiled code.
 pub(super) struct Way<'a> {
-    kernel: &'a Kernel,
+    kernel: &'a CompiledProgram,
     place: u32,
 }
 

@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of};
 
 use super::super::host::Host;
-use super::super::{self as exec, Flow, Trouble, table};
+use super::super::{self as exec, NextPc, Trouble, table};
 use super::Left;
 use crate::fp::Mode;
 use crate::isa::Program;
@@ -19,7 +19,7 @@ use crate::wave::{Group, Wave, reg};
 
 /// What compiled code knows of the wave. Its fields are found by their offsets.
 #[repr(C)]
-pub(super) struct State {
+pub(super) struct NativeState {
     vgpr: *mut u32,
     sgpr: *mut u32,
     scc: *mut bool,
@@ -38,46 +38,46 @@ pub(super) struct State {
     /// The frame of [`call`], as the helpers know it.
     frame: *mut c_void,
     /// Where host registers lie during a call whose caller goes on using them.
-    saved: Lines<24>,
+    saved: HostRegisters<24>,
     /// What an instruction puts aside on its way: a factor of a matrix product in single precision, the places of lanes.
-    lines: Lines<MOST_DEPTH>,
+    lines: HostRegisters<MOST_DEPTH>,
     /// The sums of one that has several tiles.
-    sums: Lines<{ 16 * MOST_TILES }>,
+    sums: HostRegisters<{ 16 * MOST_TILES }>,
 }
 
 /// Room for so many host registers, none of which lies in two cache lines.
 #[repr(C, align(64))]
-struct Lines<const N: usize>(MaybeUninit<[[u32; 16]; N]>);
+struct HostRegisters<const N: usize>(MaybeUninit<[[u32; 16]; N]>);
 
 /// Steps of a compiled matrix product, and tiles that it has.
 pub(super) const MOST_DEPTH: usize = 32;
 pub(super) const MOST_TILES: usize = 8;
 
 /// A function that compiled code calls with its state and the index of an instruction.
-type Helper = unsafe extern "sysv64" fn(*mut State, u32) -> u32;
+type Helper = unsafe extern "sysv64" fn(*mut NativeState, u32) -> u32;
 
-/// Offsets of [`State`]'s fields.
+/// Offsets of [`NativeState`]'s fields.
 pub(super) mod at {
-    use super::{State, Window, offset_of};
+    use super::{NativeState, Window, offset_of};
 
-    pub(in super::super) const VGPR: i32 = offset_of!(State, vgpr) as i32;
-    pub(in super::super) const SGPR: i32 = offset_of!(State, sgpr) as i32;
-    pub(in super::super) const SCC: i32 = offset_of!(State, scc) as i32;
-    pub(in super::super) const LDS: i32 = offset_of!(State, lds) as i32;
-    pub(in super::super) const LDS_BYTES: i32 = offset_of!(State, lds_bytes) as i32;
-    pub(in super::super) const WINDOWS: i32 = offset_of!(State, windows) as i32;
+    pub(in super::super) const VGPR: i32 = offset_of!(NativeState, vgpr) as i32;
+    pub(in super::super) const SGPR: i32 = offset_of!(NativeState, sgpr) as i32;
+    pub(in super::super) const SCC: i32 = offset_of!(NativeState, scc) as i32;
+    pub(in super::super) const LDS: i32 = offset_of!(NativeState, lds) as i32;
+    pub(in super::super) const LDS_BYTES: i32 = offset_of!(NativeState, lds_bytes) as i32;
+    pub(in super::super) const WINDOWS: i32 = offset_of!(NativeState, windows) as i32;
     /// Of a window: its size, and where its fields are.
     pub(in super::super) const WINDOW: i32 = size_of::<Window<'_>>() as i32;
     pub(in super::super) const WINDOW_BASE: i32 = offset_of!(Window<'_>, base) as i32;
     pub(in super::super) const WINDOW_BYTES: i32 = offset_of!(Window<'_>, bytes) as i32;
     pub(in super::super) const WINDOW_WORDS: i32 = offset_of!(Window<'_>, words) as i32;
-    pub(in super::super) const LEFT: i32 = offset_of!(State, left) as i32;
-    pub(in super::super) const TOUCHED: i32 = offset_of!(State, touched) as i32;
-    pub(in super::super) const TABLE: i32 = offset_of!(State, table) as i32;
-    pub(in super::super) const OTHER: i32 = offset_of!(State, other) as i32;
-    pub(in super::super) const SAVED: i32 = offset_of!(State, saved) as i32;
-    pub(in super::super) const LINES: i32 = offset_of!(State, lines) as i32;
-    pub(in super::super) const SUMS: i32 = offset_of!(State, sums) as i32;
+    pub(in super::super) const LEFT: i32 = offset_of!(NativeState, left) as i32;
+    pub(in super::super) const TOUCHED: i32 = offset_of!(NativeState, touched) as i32;
+    pub(in super::super) const TABLE: i32 = offset_of!(NativeState, table) as i32;
+    pub(in super::super) const OTHER: i32 = offset_of!(NativeState, other) as i32;
+    pub(in super::super) const SAVED: i32 = offset_of!(NativeState, saved) as i32;
+    pub(in super::super) const LINES: i32 = offset_of!(NativeState, lines) as i32;
+    pub(in super::super) const SUMS: i32 = offset_of!(NativeState, sums) as i32;
 }
 
 /// The bit of compiled code's answer that says that its instruction failed.
@@ -85,16 +85,16 @@ pub(super) const FAULT: u64 = 1 << 32;
 
 /// Compiled code of one program.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct CompiledCode {
     pages: memmap2::Mmap,
 }
 
-impl Code {
+impl CompiledCode {
     /// The code in pages of its own; `None` where the host does not give them.
-    pub(super) fn new(bytes: &[u8]) -> Option<Code> {
+    pub(super) fn new(bytes: &[u8]) -> Option<CompiledCode> {
         let mut pages = memmap2::MmapMut::map_anon(bytes.len()).ok()?;
         pages.copy_from_slice(bytes);
-        Some(Code {
+        Some(CompiledCode {
             pages: pages.make_exec().ok()?,
         })
     }
@@ -114,7 +114,7 @@ struct Frame<'a, 'g, H, const W: usize> {
 ///
 /// # Safety
 /// `state` is the one that [`call`] gave to the code which calls this, with these `H` and `W`.
-unsafe extern "sysv64" fn tabled<H: Host, const W: usize>(state: *mut State, index: u32) -> u32 {
+unsafe extern "sysv64" fn tabled<H: Host, const W: usize>(state: *mut NativeState, index: u32) -> u32 {
     // SAFETY: `call` made the frame, and is waiting for the code that called this. Nobody else uses the frame or the wave meanwhile.
     let (frame, wave) = unsafe {
         let frame = (*state).frame.cast::<Frame<'_, '_, H, W>>();
@@ -132,7 +132,7 @@ unsafe extern "sysv64" fn tabled<H: Host, const W: usize>(state: *mut State, ind
 ///
 /// # Safety
 /// As of [`tabled`].
-unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut State, index: u32) -> u32 {
+unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut NativeState, index: u32) -> u32 {
     // SAFETY: as in `tabled`; the same goes for the group.
     let (frame, wave, group) = unsafe {
         let frame = (*state).frame.cast::<Frame<'_, '_, H, W>>();
@@ -151,7 +151,7 @@ unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut State, index:
         insts.get(index as usize + 1),
         frame.mode,
     ) {
-        Ok(Flow::Next | Flow::SkipOne | Flow::Jump(_) | Flow::Stop(_)) => {
+        Ok(NextPc::Next | NextPc::SkipOne | NextPc::Jump(_) | NextPc::Stop(_)) => {
             if inst.unit.reaches_memory()
                 && let Some(window) = group.memory.window(&wave.cursor)
             {
@@ -169,7 +169,7 @@ unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut State, index:
 
 /// What [`call`] needs to know: the place in the code, the mode, and what is left of the watchdog's budget.
 pub(super) struct Entry<'a> {
-    pub(super) code: &'a Code,
+    pub(super) code: &'a CompiledCode,
     /// Offset of an entry into the code, which [`super::compile`] made one.
     pub(super) place: u32,
     pub(super) mode: Mode,
@@ -210,7 +210,7 @@ pub(super) fn call<H: Host, const W: usize>(
             &raw mut (*wave).scc,
         )
     };
-    let mut state = State {
+    let mut state = NativeState {
         vgpr,
         sgpr,
         scc,
@@ -222,13 +222,14 @@ pub(super) fn call<H: Host, const W: usize>(
         table: tabled::<H, W>,
         other: any::<H, W>,
         frame: (&raw mut frame).cast(),
-        saved: Lines(MaybeUninit::uninit()),
-        lines: Lines(MaybeUninit::uninit()),
-        sums: Lines(MaybeUninit::uninit()),
+        saved: HostRegisters(MaybeUninit::uninit()),
+        lines: HostRegisters(MaybeUninit::uninit()),
+        sums: HostRegisters(MaybeUninit::uninit()),
     };
     let start = entry.code.pages.as_ptr();
     // SAFETY: what `super::compile` wrote begins with a function of this signature, and the pages stay mapped while they are borrowed.
-    let run: unsafe extern "sysv64" fn(*mut State, *const u8) -> u64 = unsafe { std::mem::transmute(start) };
+    let run: unsafe extern "sysv64" fn(*mut NativeState, *const u8) -> u64 =
+        unsafe { std::mem::transmute(start) };
     // SAFETY: the code goes to rows of registers that the program names, to the 128 scalar registers, to SCC, to the state, and, after a
     // comparison with their bounds, to LDS and to allocations of the group's memory, as dwords that others may change meanwhile. All of
     // them live until it comes back, and no helper moves them. It comes back from every path, and keeps the registers that a function has to keep.

@@ -1,14 +1,14 @@
 //! Two numbers of single precision in consecutive registers, as CDNA computes them.
 
-use super::asm::{Mask, Opcode as X, Rm, Zmm, v};
+use super::asm::{MaskRegister, Opcode as X, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
-use super::source::Source;
+use super::source::SourceRegister;
 use super::vector::{MASKS, SIGN, TEMPORARY, UNORDERED};
 use crate::isa::{Inst, Op, Src};
 
 /// A source of one of the two numbers.
 #[derive(Clone, Copy)]
-struct Half {
+struct PairSource {
     from: From,
     negated: bool,
 }
@@ -38,7 +38,7 @@ impl Compiler<'_> {
                 _ => return None,
             };
             let negated = negate >> i & 1 != 0;
-            Some(Half { from, negated })
+            Some(PairSource { from, negated })
         };
         let all = |second: bool| (0..sources).map(|i| half(i, second)).collect::<Option<Vec<_>>>();
         let (Some(first), Some(second)) = (all(false), all(true)) else {
@@ -48,7 +48,8 @@ impl Compiler<'_> {
             return false;
         }
         // A number is computed when the one before it is there already.
-        let reads = |sources: &[Half], row: u16| sources.iter().any(|source| source.from == From::Row(row));
+        let reads =
+            |sources: &[PairSource], row: u16| sources.iter().any(|source| source.from == From::Row(row));
         let numbers = if !reads(&second, inst.dst) {
             [(0, first), (1, second)]
         } else if !reads(&first, inst.dst + 1) {
@@ -81,15 +82,15 @@ impl Compiler<'_> {
                         if turn == 1 {
                             late.push((row, place));
                         }
-                        Source::row(place)
+                        SourceRegister::row(place)
                     }
                     From::Scalar(n) => {
                         self.on(v::SPLAT, free, 0, Rm::Splat(scalar_register(n)));
-                        Source::splat(free)
+                        SourceRegister::splat(free)
                     }
                     From::Const(value) => {
                         self.on(v::SPLAT, free, 0, Rm::Const(value));
-                        Source::splat(free)
+                        SourceRegister::splat(free)
                     }
                 });
             }
@@ -123,7 +124,7 @@ impl Compiler<'_> {
         free
     }
 
-    fn half(&mut self, op: X, to: Zmm, operands: &[Zmm], mask: Mask) {
+    fn half(&mut self, op: X, to: Zmm, operands: &[Zmm], mask: MaskRegister) {
         match *operands {
             [a, b, c] if c == to => self.asm.vector(op, to, a, Rm::Reg(b), mask, None),
             [a, b, c] => {

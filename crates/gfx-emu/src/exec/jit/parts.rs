@@ -1,13 +1,13 @@
 //! Loads and stores of one or two bytes a lane.
 
-use super::asm::{Alu, If, Mask, Mem, R13, RAX, RCX, RDI, RDX, RSI, Rm, Zmm, v};
+use super::asm::{Alu, If, MaskRegister, Mem, R13, RAX, RCX, RDI, RDX, RSI, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register, state};
 use super::memory::{at_place, is_known};
 use super::native::at;
 use crate::isa::{Inst, Part, Src};
 use crate::wave::reg;
 
-const MASK: Mask = 6;
+const MASK: MaskRegister = 6;
 /// Host registers for what is loaded or stored, and for what stays of a register.
 const VALUE: Zmm = 4;
 const OLD: Zmm = 5;

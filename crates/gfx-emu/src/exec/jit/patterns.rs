@@ -1,12 +1,12 @@
 //! Sixteen lanes at their places in memory: one after the other, all at one, or each somewhere.
 
-use super::asm::{Alu, If, Label, Mask, RAX, RCX, RSI, Rm, Zmm, v};
+use super::asm::{Alu, If, Label, MaskRegister, RAX, RCX, RSI, Rm, Zmm, v};
 use super::compile::{Compiler, state};
-use super::memory::{Access, at_place};
+use super::memory::{DwordAccess, at_place};
 use super::native::at;
 
-const MASK: Mask = 5;
-const OTHER: Mask = 6;
+const MASK: MaskRegister = 5;
+const OTHER: MaskRegister = 6;
 const UNEQUAL: u8 = 4;
 /// Host registers for what is loaded, and for what it is put together in.
 const PARTS: [Zmm; 4] = [4, 5, 6, 7];
@@ -89,7 +89,7 @@ impl Compiler<'_> {
     }
 
     /// Loads a chunk of all rows.
-    pub(super) fn load_chunk(&mut self, chunk: usize, access: &Access, rows: &[(u16, Zmm)]) {
+    pub(super) fn load_chunk(&mut self, chunk: usize, access: &DwordAccess, rows: &[(u16, Zmm)]) {
         let words = access.words;
         let [apart, scattered, done] = [(); 3].map(|()| self.asm.label());
         let mask = self.exec(chunk);
@@ -154,7 +154,7 @@ impl Compiler<'_> {
 
     /// Four dwords of each of sixteen lanes, wherever they are: sooner done than four times a dword of each.
     fn load_quads(&mut self, places: &[Zmm], free: Zmm) {
-        const MASKS: [Mask; 3] = [5, 6, 7];
+        const MASKS: [MaskRegister; 3] = [5, 6, 7];
         self.on(v::STORE, free, 0, Rm::Full(state(at::LINES)));
         for (i, mask) in MASKS.into_iter().enumerate() {
             self.asm.constant_to(RCX, 0xf0 << (4 * i));

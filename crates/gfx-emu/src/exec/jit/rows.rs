@@ -12,7 +12,7 @@ const HELD: usize = 24;
 
 /// The rows that are held.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct HeldRows {
     /// Host registers of a row.
     chunks: usize,
     /// What each place holds, and when it was asked for last.
@@ -22,11 +22,11 @@ pub(super) struct Rows {
     since: u32,
 }
 
-impl Rows {
+impl HeldRows {
     /// None, of waves with `lanes` lanes.
-    pub(super) fn new(lanes: usize) -> Rows {
+    pub(super) fn new(lanes: usize) -> HeldRows {
         let chunks = lanes / 16;
-        Rows {
+        HeldRows {
             chunks,
             places: vec![(None, 0); HELD / chunks],
             now: 0,

@@ -7,14 +7,14 @@ use crate::isa::{Inst, Src};
 
 /// A source: the host register of its first chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source {
+pub(super) struct SourceRegister {
     first: Zmm,
     /// Each chunk has one, else all have this one.
     is_row: bool,
     /// Absolute value and negation that each chunk needs yet, after a part of it was taken.
     abs: bool,
     neg: bool,
-    part: Option<Part>,
+    part: Option<SubDword>,
     /// Where a chunk with a sign of its own goes.
     own: Zmm,
 }
@@ -22,16 +22,16 @@ pub(super) struct Source {
 /// A part of a register that sub-dword addressing takes: how many bits are above it, how many there are but for its own, and whether it
 /// is sign-extended.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct SubDword {
     above: u8,
     others: u8,
     signed: bool,
 }
 
-impl Source {
+impl SourceRegister {
     /// One host register for all chunks.
-    pub(super) fn splat(first: Zmm) -> Source {
-        Source {
+    pub(super) fn splat(first: Zmm) -> SourceRegister {
+        SourceRegister {
             first,
             is_row: false,
             abs: false,
@@ -42,53 +42,53 @@ impl Source {
     }
 
     /// One for each chunk, from this one on.
-    pub(super) fn row(first: Zmm) -> Source {
-        Source {
+    pub(super) fn row(first: Zmm) -> SourceRegister {
+        SourceRegister {
             is_row: true,
-            ..Source::splat(first)
+            ..SourceRegister::splat(first)
         }
     }
 }
 
 impl Compiler<'_> {
     /// Source `i` as 32-bit lanes, with its sign changed where it is a float.
-    pub(super) fn source(&mut self, inst: &Inst, i: usize, float: bool) -> Source {
+    pub(super) fn source(&mut self, inst: &Inst, i: usize, float: bool) -> SourceRegister {
         let has = |bits: u8| float && bits >> i & 1 != 0;
         let (abs, neg) = (has(inst.abs), has(inst.neg));
         let (own, first) = (3 + i as Zmm, i as Zmm);
         let part = part(inst, i);
         match whole(inst, i) {
-            Src::Vgpr(n) => Source {
+            Src::Vgpr(n) => SourceRegister {
                 abs,
                 neg,
                 part,
                 own,
-                ..Source::row(self.held(n))
+                ..SourceRegister::row(self.held(n))
             },
             Src::Scalar(n) => {
                 self.on(v::SPLAT, first, 0, Rm::Splat(scalar_register(n.into())));
                 self.take_part(first, first, part);
                 self.change_sign(first, first, abs, neg);
-                Source::splat(first)
+                SourceRegister::splat(first)
             }
             Src::Const(value) if part.is_some() => {
                 self.on(v::SPLAT, first, 0, Rm::Const(value as u32));
                 self.take_part(first, first, part);
                 self.change_sign(first, first, abs, neg);
-                Source::splat(first)
+                SourceRegister::splat(first)
             }
             Src::Const(value) => {
                 let value = if abs { value as u32 & !SIGN } else { value as u32 };
                 let value = if neg { value ^ SIGN } else { value };
                 self.on(v::SPLAT, first, 0, Rm::Const(value));
-                Source::splat(first)
+                SourceRegister::splat(first)
             }
-            _ => Source::splat(first),
+            _ => SourceRegister::splat(first),
         }
     }
 
     /// Takes a part of a register, if one is to be taken.
-    fn take_part(&mut self, to: Zmm, from: Zmm, part: Option<Part>) {
+    fn take_part(&mut self, to: Zmm, from: Zmm, part: Option<SubDword>) {
         let Some(part) = part else { return };
         let right = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
         self.asm
@@ -109,7 +109,7 @@ impl Compiler<'_> {
     }
 
     /// The host register that has a chunk of a source.
-    pub(super) fn chunk(&mut self, source: Source, chunk: usize) -> Zmm {
+    pub(super) fn chunk(&mut self, source: SourceRegister, chunk: usize) -> Zmm {
         if !source.is_row {
             return source.first;
         }
@@ -142,7 +142,7 @@ fn whole(inst: &Inst, i: usize) -> Src {
 }
 
 /// The part of source `i`, if not all of it is taken.
-fn part(inst: &Inst, i: usize) -> Option<Part> {
+fn part(inst: &Inst, i: usize) -> Option<SubDword> {
     let parts = inst.parts.as_deref()?;
     let (Src::Staged(_), Some(select)) = (inst.src[i], parts.sdwa.select.get(i)) else {
         return None;
@@ -152,7 +152,7 @@ fn part(inst: &Inst, i: usize) -> Option<Part> {
         half @ 4..=5 => (16 * (half - 4), 16),
         _ => return None,
     };
-    Some(Part {
+    Some(SubDword {
         above: 32 - low - count,
         others: 32 - count,
         signed: parts.sdwa.extend >> i & 1 != 0,

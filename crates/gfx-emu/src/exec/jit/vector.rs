@@ -1,12 +1,12 @@
 //! Vector instructions as instructions of AVX-512: a chunk of sixteen lanes at a time, under EXEC as a mask.
 
-use super::asm::{If, Label, Mask, Mem, Opcode as X, R12, Rm, Zmm, v};
+use super::asm::{If, Label, MaskRegister, Mem, Opcode as X, R12, Rm, Zmm, v};
 use super::compile::{Compiler, Rarely};
 use crate::isa::{Inst, Op, Src};
 
 /// Masks for what an instruction computes on its way.
-pub(super) const MASKS: [Mask; 2] = [5, 6];
-pub(super) const THIRD: Mask = 7;
+pub(super) const MASKS: [MaskRegister; 2] = [5, 6];
+pub(super) const THIRD: MaskRegister = 7;
 /// Host registers for the same.
 pub(super) const TEMPORARY: [Zmm; 2] = [6, 7];
 /// Predicates of comparisons.
@@ -63,16 +63,16 @@ impl Compiler<'_> {
     }
 
     /// EXEC's mask of a chunk.
-    pub(super) fn exec(&mut self, chunk: usize) -> Mask {
+    pub(super) fn exec(&mut self, chunk: usize) -> MaskRegister {
         if !self.has_exec {
             self.load_exec();
         }
-        1 + chunk as Mask
+        1 + chunk as MaskRegister
     }
 
     /// Goes to the interpreter's function for this instruction where one of the masks is not empty. What the instruction computed so far is
     /// forgotten, since nothing was stored.
-    pub(super) fn rarely_if(&mut self, a: Mask, b: Mask, rare: &mut Option<Label>) {
+    pub(super) fn rarely_if(&mut self, a: MaskRegister, b: MaskRegister, rare: &mut Option<Label>) {
         let from = match *rare {
             Some(label) => label,
             None => *rare.insert(self.asm.label()),
@@ -115,7 +115,7 @@ impl Compiler<'_> {
         inst: &Inst,
         floats: [bool; N],
         checks: Check,
-        f: impl FnMut(&mut Self, [Zmm; N], Zmm, Mask),
+        f: impl FnMut(&mut Self, [Zmm; N], Zmm, MaskRegister),
     ) -> bool {
         self.lanes_or(inst, floats, checks, None, f)
     }
@@ -127,7 +127,7 @@ impl Compiler<'_> {
         floats: [bool; N],
         checks: Check,
         mut rare: Option<Label>,
-        mut f: impl FnMut(&mut Self, [Zmm; N], Zmm, Mask),
+        mut f: impl FnMut(&mut Self, [Zmm; N], Zmm, MaskRegister),
     ) -> bool {
         if !Self::has_plain_sources(inst, N) {
             return false;
@@ -239,7 +239,14 @@ impl Compiler<'_> {
     }
 
     /// `to = from` shifted by another register, of which five bits count, or by a constant.
-    fn shifted(&mut self, to: Zmm, from: Zmm, by: (Src, Zmm), (variable, constant): (X, u8), mask: Mask) {
+    fn shifted(
+        &mut self,
+        to: Zmm,
+        from: Zmm,
+        by: (Src, Zmm),
+        (variable, constant): (X, u8),
+        mask: MaskRegister,
+    ) {
         if let Src::Const(amount) = by.0 {
             let amount = amount as u8 & 31;
             // The destination is where others have a source.

@@ -1,8 +1,8 @@
 //! Products of integers, and integers of 64 bits, which lie in two registers: a chunk of the lower halves and one of the upper ones.
 
-use super::asm::{Mask, RAX, Rm, Zmm, v};
+use super::asm::{MaskRegister, RAX, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
-use super::source::Source;
+use super::source::SourceRegister;
 use super::vector::{Check, TEMPORARY, THIRD};
 use crate::isa::{Inst, Src};
 use crate::wave::reg;
@@ -59,7 +59,7 @@ impl Compiler<'_> {
     }
 
     /// A mask of every second lane.
-    pub(super) fn odd_lanes(&mut self, mask: Mask) {
+    pub(super) fn odd_lanes(&mut self, mask: MaskRegister) {
         self.asm.constant_to(RAX, 0xaaaa);
         self.asm.mask_of(mask, RAX);
     }
@@ -129,21 +129,21 @@ impl Compiler<'_> {
     }
 
     /// The two rows of a source of 64 bits, or two host registers with a constant or a scalar.
-    pub(super) fn source64(&mut self, inst: &Inst, i: usize) -> Option<[Source; 2]> {
+    pub(super) fn source64(&mut self, inst: &Inst, i: usize) -> Option<[SourceRegister; 2]> {
         let hosts = [2 * i as Zmm, 2 * i as Zmm + 1];
         match inst.src[i] {
-            Src::Vgpr(n) => Some([n, n + 1].map(|row| Source::row(self.held(row)))),
+            Src::Vgpr(n) => Some([n, n + 1].map(|row| SourceRegister::row(self.held(row)))),
             Src::Scalar(n) if n < 127 && usize::from(n) != reg::NULL => {
                 for (half, host) in hosts.into_iter().enumerate() {
                     let mem = scalar_register(usize::from(n) + half);
                     self.on(v::SPLAT, host, 0, Rm::Splat(mem));
                 }
-                Some(hosts.map(Source::splat))
+                Some(hosts.map(SourceRegister::splat))
             }
             Src::Const(value) => {
                 self.on(v::SPLAT, hosts[0], 0, Rm::Const(value as u32));
                 self.on(v::SPLAT, hosts[1], 0, Rm::Const((value >> 32) as u32));
-                Some(hosts.map(Source::splat))
+                Some(hosts.map(SourceRegister::splat))
             }
             _ => None,
         }

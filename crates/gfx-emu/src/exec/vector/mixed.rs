@@ -2,7 +2,7 @@
 
 use crate::exec::lane::{self, Lane};
 use crate::exec::{convert, matrix};
-use crate::fp::{self, Format as _, Mode};
+use crate::fp::{self, FloatFormat as _, Mode};
 use crate::isa::Inst;
 use crate::wave::Wave;
 

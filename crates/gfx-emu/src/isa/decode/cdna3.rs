@@ -3,10 +3,10 @@
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
-use super::{Invalid, Words, bits, buffer_operands, find, flat_data, sdwa, vgpr};
-use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Scales, Shuffle};
+use super::{InstructionWords, Invalid, bits, buffer_operands, find, flat_data, sdwa, vgpr};
+use crate::isa::instruction::{Broadcast, Dpp, Encoding, Instruction, Isa, Operand, Scales, Shuffle};
 use crate::isa::ops::{Kind, Op};
-use crate::isa::tables::{Form, Row, cdna3 as tables};
+use crate::isa::tables::{Form, InstructionRow, cdna3 as tables};
 use crate::isa::unit::Unit;
 use crate::wave::reg;
 
@@ -27,7 +27,7 @@ const SCALED: u32 = 1 << 11;
 /// Opcodes of VOP3 from which on there is no shorter form.
 const VOP3_ONLY: u32 = 0x1c0;
 
-fn new(format: Format, row: &'static Row) -> Instruction {
+fn new(format: Encoding, row: &'static InstructionRow) -> Instruction {
     Instruction {
         isa: Isa::Cdna3,
         ..Instruction::new(format, row, 0)
@@ -54,7 +54,7 @@ fn source(code: u32) -> Result<Operand, Invalid> {
 }
 
 /// A source that may be the literal after the encoding.
-fn source_or_literal(code: u32, words: &mut Words<'_>) -> Result<Operand, Invalid> {
+fn source_or_literal(code: u32, words: &mut InstructionWords<'_>) -> Result<Operand, Invalid> {
     if code == LITERAL {
         words.literal()
     } else {
@@ -64,7 +64,7 @@ fn source_or_literal(code: u32, words: &mut Words<'_>) -> Result<Operand, Invali
 
 /// Decodes the instruction at the start of `text`.
 pub(super) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words::new(isa, text);
+    let mut words = InstructionWords::new(isa, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110000 => smem(word, &mut words)?,
@@ -83,12 +83,12 @@ pub(super) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
 }
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
-fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (ssrc0, ssrc1) = (bits(word, 0, 8), bits(word, 8, 8));
     let sdst = scalar(bits(word, 16, 7));
     match word >> 23 {
         0b1_0111_1101 => {
-            let mut inst = new(Format::Sop1, find(tables::SOP1, ssrc1)?);
+            let mut inst = new(Encoding::Sop1, find(tables::SOP1, ssrc1)?);
             let signature = inst.row.op.signature();
             if signature.dst != Kind::Void {
                 inst.dst = sdst?;
@@ -99,7 +99,7 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         0b1_0111_1110 => {
-            let mut inst = new(Format::Sopc, find(tables::SOPC, bits(word, 16, 7))?);
+            let mut inst = new(Encoding::Sopc, find(tables::SOPC, bits(word, 16, 7))?);
             inst.src[0] = source_or_literal(ssrc0, words)?;
             if inst.row.op == Op::SSetGprIdxOn {
                 inst.imm = ssrc1 as i32;
@@ -109,13 +109,13 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         0b1_0111_1111 => {
-            let mut inst = new(Format::Sopp, find(tables::SOPP, bits(word, 16, 7))?);
+            let mut inst = new(Encoding::Sopp, find(tables::SOPP, bits(word, 16, 7))?);
             inst.imm = word as i16 as i32;
             Ok(inst)
         }
         _ if word >> 28 == 0b1011 => sopk(word, words),
         _ => {
-            let mut inst = new(Format::Sop2, find(tables::SOP2, bits(word, 23, 7))?);
+            let mut inst = new(Encoding::Sop2, find(tables::SOP2, bits(word, 23, 7))?);
             if inst.row.op.signature().dst != Kind::Void {
                 inst.dst = sdst?;
             }
@@ -126,8 +126,8 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     }
 }
 
-fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Sopk, find(tables::SOPK, bits(word, 23, 5))?);
+fn sopk(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Encoding::Sopk, find(tables::SOPK, bits(word, 23, 5))?);
     let sdst = scalar(bits(word, 16, 7));
     inst.imm = word as i16 as i32;
     let constant = Operand::Constant(inst.imm);
@@ -145,8 +145,8 @@ fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Smem, find(tables::SMEM, bits(word, 18, 8))?);
+fn smem(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Encoding::Smem, find(tables::SMEM, bits(word, 18, 8))?);
     let high = words.next()?;
     if inst.row.op == Op::SNop {
         return Ok(inst);
@@ -183,7 +183,7 @@ fn sources(
     src0: u32,
     vsrc1: u32,
     inst: &mut Instruction,
-    words: &mut Words<'_>,
+    words: &mut InstructionWords<'_>,
 ) -> Result<(Operand, Operand), Invalid> {
     let second = vgpr(vsrc1);
     match src0 {
@@ -209,11 +209,11 @@ fn sources(
 }
 
 /// VOP1, VOP2, VOPC.
-fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn short(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     let mut inst = match word >> 25 {
         0b0111111 => {
-            let mut inst = new(Format::Vop1, words.row("VOP1", vsrc1)?);
+            let mut inst = new(Encoding::Vop1, words.row("VOP1", vsrc1)?);
             let op = inst.row.op;
             if op.signature().src.is_empty() {
                 super::alone(src0)?;
@@ -228,14 +228,14 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             inst
         }
         0b0111110 => {
-            let mut inst = new(Format::Vopc, comparison(vdst)?);
+            let mut inst = new(Encoding::Vopc, comparison(vdst)?);
             inst.dst = VCC;
             let (first, second) = sources(src0, vsrc1, &mut inst, words)?;
             inst.src = [first, second, Operand::None];
             inst
         }
         _ => {
-            let mut inst = new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?);
+            let mut inst = new(Encoding::Vop2, words.row("VOP2", bits(word, 25, 6))?);
             inst.dst = vgpr(vdst);
             let signature = inst.row.op.signature();
             if signature.sdst == Kind::Mask {
@@ -263,7 +263,7 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn comparison(opcode: u32) -> Result<&'static Row, Invalid> {
+fn comparison(opcode: u32) -> Result<&'static InstructionRow, Invalid> {
     find(tables::CLASS, opcode).or_else(|_| find(tables::VOPC, opcode))
 }
 
@@ -274,7 +274,7 @@ fn accumulate(operand: &mut Operand) {
     }
 }
 
-fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop3(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
         0..0x100 => comparison(opcode)?,
@@ -286,7 +286,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         return Err(Invalid::Unknown);
     }
     let high = words.next()?;
-    let mut inst = new(Format::Vop3, row);
+    let mut inst = new(Encoding::Vop3, row);
     let signature = row.op.signature();
     inst.clears_half = opcode < VOP3_ONLY || row.form == Form::Legacy;
     inst.neg = bits(high, 29, 3) as u8;
@@ -320,13 +320,13 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// VOP3P, and from opcode 0x3e on the matrix cores' own form of it.
-fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop3p(isa: Isa, word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     if isa == Isa::Cdna4 && bits(word, 16, 7) == SCALE {
         return scaled(isa, word, words);
     }
     let row = words.row("VOP3P", bits(word, 16, 7))?;
     let high = words.next()?;
-    let mut inst = new(Format::Vop3p, row);
+    let mut inst = new(Encoding::Vop3p, row);
     inst.dst = vgpr(bits(word, 0, 8));
     let count = row.op.signature().src.len();
     for i in 0..count {
@@ -345,7 +345,7 @@ fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
 }
 
 /// A matrix instruction with the two words before it that name what scales its factors.
-fn scaled(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn scaled(isa: Isa, word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let high = words.next()?;
     let scales = Scales {
         src: [source(bits(high, 0, 9))?, source(bits(high, 9, 9))?],
@@ -365,7 +365,7 @@ fn scaled(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inv
 }
 
 fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), Invalid> {
-    inst.format = Format::Mai;
+    inst.format = Encoding::Mai;
     match inst.row.mnemonic {
         "v_accvgpr_read_b32" => {
             accumulate(&mut inst.src[0]);
@@ -408,8 +408,8 @@ fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), 
     Ok(())
 }
 
-fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Ds, words.row("DS", bits(word, 17, 8))?);
+fn share(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Encoding::Ds, words.row("DS", bits(word, 17, 8))?);
     let high = words.next()?;
     let op = inst.row.op;
     inst.imm = bits(word, 0, 16) as i32;
@@ -444,7 +444,7 @@ fn accumulate_data(inst: &mut Instruction, bit: u32) {
 }
 
 /// FLAT, SCRATCH, GLOBAL.
-fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn flat(isa: Isa, word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     // Data that goes to LDS: a bit on CDNA2, opcodes of their own on CDNA3.
     let row = if isa == Isa::Cdna2 && bits(word, 13, 1) != 0 {
         words.row("FLAT to LDS", bits(word, 18, 7))?
@@ -452,9 +452,9 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
         words.row("FLAT", bits(word, 18, 7))?
     };
     let format = match (bits(word, 14, 2), row.form) {
-        (0, Form::Usual | Form::NotScratch) => Format::Flat,
-        (1, Form::Usual | Form::NotFlat) => Format::Scratch,
-        (2, _) => Format::Global,
+        (0, Form::Usual | Form::NotScratch) => Encoding::Flat,
+        (1, Form::Usual | Form::NotFlat) => Encoding::Scratch,
+        (2, _) => Encoding::Global,
         _ => return Err(Invalid::Unknown),
     };
     let high = words.next()?;
@@ -462,20 +462,20 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
     inst.cache = bits(word, 16, 2) as u8 | (bits(word, 25, 1) << 2) as u8;
     // 13 bits, signed except for FLAT.
     inst.imm = match format {
-        Format::Flat => bits(word, 0, 13) as i32,
+        Encoding::Flat => bits(word, 0, 13) as i32,
         _ => (word << 19) as i32 >> 19,
     };
     let saddr = bits(high, 16, 7);
     // On CDNA2 a scratch address is in a vector or in a scalar register, on CDNA3 in both or none.
     let uses_vgpr = match (format, isa) {
-        (Format::Scratch, Isa::Cdna2) => saddr == OFF,
-        (Format::Scratch, _) => bits(word, 13, 1) != 0,
+        (Encoding::Scratch, Isa::Cdna2) => saddr == OFF,
+        (Encoding::Scratch, _) => bits(word, 13, 1) != 0,
         _ => true,
     };
     if uses_vgpr {
         inst.address = vgpr(bits(high, 0, 8));
     }
-    if format != Format::Flat && saddr != OFF {
+    if format != Encoding::Flat && saddr != OFF {
         inst.base = scalar(saddr)?;
     }
     flat_data(&mut inst, high);
@@ -485,8 +485,8 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
 }
 
 /// Buffers and cache controls.
-fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Mubuf, words.row("MUBUF", bits(word, 18, 7))?);
+fn mubuf(isa: Isa, word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Encoding::Mubuf, words.row("MUBUF", bits(word, 18, 7))?);
     let high = words.next()?;
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
     if inst.row.op == Op::SNop {

@@ -2,13 +2,13 @@
 //!
 //! Field layout: what LLVM 23's disassembler makes of each bit.
 
-use super::{Invalid, LITERAL, WIDE_LITERAL, Words, bits, scalar, vgpr};
-use crate::isa::instruction::{Format, Instruction, Operand};
+use super::{InstructionWords, Invalid, LITERAL, WIDE_LITERAL, bits, scalar, vgpr};
+use crate::isa::instruction::{Encoding, Instruction, Operand};
 use crate::isa::ops::{Kind, Op};
-use crate::isa::tables::{Form, Row};
+use crate::isa::tables::{Form, InstructionRow};
 
 /// The row of an opcode: those of the form with two words are most of them.
-fn row(words: &Words<'_>, opcode: u32) -> Result<&'static Row, Invalid> {
+fn row(words: &InstructionWords<'_>, opcode: u32) -> Result<&'static InstructionRow, Invalid> {
     let own = words.isa.row("VOPD3", opcode);
     match own.map_or_else(|| words.row("VOPD", opcode), Ok)? {
         // A constant would be a fourth word.
@@ -26,7 +26,7 @@ fn is_in_half(opcode: u32, second: bool) -> bool {
     }
 }
 
-pub(super) fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+pub(super) fn dual(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (middle, last) = (words.next()?, words.next()?);
     // Opcode; first source; the other two; destination; signs.
     let halves = [
@@ -51,7 +51,7 @@ pub(super) fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
             return Err(Invalid::Unknown);
         }
         let row = row(words, opcode)?;
-        let mut half = Instruction::new(Format::Vopd3, row, 0);
+        let mut half = Instruction::new(Encoding::Vopd3, row, 0);
         half.dst = vgpr(dst);
         half.neg = neg as u8;
         let kinds = row.op.signature().src;

@@ -9,10 +9,10 @@
 //! destination keeps it as well is assumed.
 
 use super::{
-    Invalid, LITERAL, VCC, Words, bits, buffer_operands, flat_data, packed, scalar, sdwa, share, sop, vgpr,
-    vop2_sources, vop3,
+    InstructionWords, Invalid, LITERAL, VCC, bits, buffer_operands, flat_data, packed, scalar, sdwa, share,
+    sop, vgpr, vop2_sources, vop3,
 };
-use crate::isa::instruction::{Format, Instruction, Isa, Operand};
+use crate::isa::instruction::{Encoding, Instruction, Isa, Operand};
 use crate::isa::ops::Op;
 use crate::isa::tables::Form;
 use crate::wave::reg;
@@ -26,7 +26,7 @@ const NEITHER: u32 = 127;
 
 /// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
 pub(super) fn decode(lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words::new(Isa::Rdna2, text);
+    let mut words = InstructionWords::new(Isa::Rdna2, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110011 if word >> 24 == 0b11001100 => packed(word, &mut words)?,
@@ -58,11 +58,11 @@ fn as_on_rdna3(operand: &mut Operand) {
 }
 
 /// VOP1, VOP2, VOPC.
-fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn short(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     match word >> 25 {
         0b0111111 => {
-            let mut inst = Instruction::new(Format::Vop1, words.row("VOP1", vsrc1)?, 0);
+            let mut inst = Instruction::new(Encoding::Vop1, words.row("VOP1", vsrc1)?, 0);
             if inst.row.op.signature().src.is_empty() {
                 super::alone(src0)?;
             } else {
@@ -73,7 +73,7 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         0b0111110 => {
-            let mut inst = Instruction::new(Format::Vopc, words.row("VOPC", vdst)?, 0);
+            let mut inst = Instruction::new(Encoding::Vopc, words.row("VOPC", vdst)?, 0);
             inst.dst = VCC;
             let (first, second) = sources(src0, vsrc1, &mut inst, words)?;
             inst.src = [first, second, Operand::None];
@@ -83,7 +83,7 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         _ => {
-            let mut inst = Instruction::new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
+            let mut inst = Instruction::new(Encoding::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
             inst.dst = vgpr(vdst);
             let (first, second) = sources(src0, vsrc1, &mut inst, words)?;
             vop2_sources(&mut inst, first, second, words)?;
@@ -98,7 +98,7 @@ fn sources(
     src0: u32,
     vsrc1: u32,
     inst: &mut Instruction,
-    words: &mut Words<'_>,
+    words: &mut InstructionWords<'_>,
 ) -> Result<(Operand, Operand), Invalid> {
     if src0 == SDWA {
         let word = words.next()?;
@@ -111,10 +111,10 @@ fn sources(
     Ok((words.source0(src0, inst)?, vgpr(vsrc1)))
 }
 
-fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn smem(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("SMEM", bits(word, 18, 8))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Smem, row, 0);
+    let mut inst = Instruction::new(Encoding::Smem, row, 0);
     if row.op == Op::SNop {
         return Ok(inst);
     }
@@ -130,13 +130,13 @@ fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// FLAT, SCRATCH, GLOBAL.
-fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn flat(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let to_lds = bits(word, 13, 1) != 0;
     let row = words.row(if to_lds { "FLAT to LDS" } else { "FLAT" }, bits(word, 18, 7))?;
     let format = match (bits(word, 14, 2), row.form) {
-        (0, Form::Usual | Form::NotScratch) => Format::Flat,
-        (1, Form::Usual | Form::NotFlat) => Format::Scratch,
-        (2, _) => Format::Global,
+        (0, Form::Usual | Form::NotScratch) => Encoding::Flat,
+        (1, Form::Usual | Form::NotFlat) => Encoding::Scratch,
+        (2, _) => Encoding::Global,
         _ => return Err(Invalid::Unknown),
     };
     let high = words.next()?;
@@ -144,18 +144,18 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.cache = bits(word, 16, 2) as u8 | (bits(word, 12, 1) << 2) as u8;
     // 12 bits, signed except for FLAT.
     inst.imm = match format {
-        Format::Flat => bits(word, 0, 12) as i32,
+        Encoding::Flat => bits(word, 0, 12) as i32,
         _ => (word << 20) as i32 >> 20,
     };
     let saddr = bits(high, 16, 7);
     match (format, saddr) {
-        (_, OFF) | (Format::Scratch, NEITHER) => {}
-        (Format::Flat, _) | (_, NEITHER) => return Err(Invalid::Unknown),
+        (_, OFF) | (Encoding::Scratch, NEITHER) => {}
+        (Encoding::Flat, _) | (_, NEITHER) => return Err(Invalid::Unknown),
         _ => inst.base = scalar(saddr),
     }
     // A scratch address is in a vector register, in a scalar one or in none.
     let uses_vgpr = match format {
-        Format::Scratch => saddr == OFF,
+        Encoding::Scratch => saddr == OFF,
         _ => !matches!(row.op, Op::LoadAddtid | Op::StoreAddtid),
     };
     if uses_vgpr {
@@ -166,10 +166,10 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// Buffers and cache controls.
-fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn mubuf(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("MUBUF", bits(word, 18, 8))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Mubuf, row, 0);
+    let mut inst = Instruction::new(Encoding::Mubuf, row, 0);
     if row.op == Op::SNop {
         return Ok(inst);
     }

@@ -3,8 +3,8 @@
 //!
 //! Field layouts: "RDNA4 Instruction Set Architecture", chapter 15.
 
-use super::{Invalid, NULL, Words, bits, scalar, vgpr};
-use crate::isa::instruction::{Format, Instruction, Isa, Operand};
+use super::{InstructionWords, Invalid, NULL, bits, scalar, vgpr};
+use crate::isa::instruction::{Encoding, Instruction, Isa, Operand};
 use crate::isa::ops::{Kind, Op};
 use crate::isa::tables::Form;
 use crate::isa::unit::Unit;
@@ -27,15 +27,15 @@ fn returns(inst: &Instruction) -> bool {
 
 /// What only GFX12.5 has: whether nothing outside the cache may see what is accessed, a bit of the first word, and whether the register of the
 /// address counts what is accessed.
-fn extras(words: &Words<'_>, word: u32, non_volatile: u32, scale: u32) -> (bool, bool) {
+fn extras(words: &InstructionWords<'_>, word: u32, non_volatile: u32, scale: u32) -> (bool, bool) {
     let has = words.isa == Isa::Gfx125;
     (has && bits(word, non_volatile, 1) != 0, has && scale != 0)
 }
 
-pub(super) fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+pub(super) fn smem(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("SMEM", bits(word, 13, 6))?;
     let high = words.next()?;
-    let mut inst = Instruction::new(Format::Smem, row, 0);
+    let mut inst = Instruction::new(Encoding::Smem, row, 0);
     if row.op == Op::SNop {
         return Ok(inst);
     }
@@ -58,12 +58,12 @@ pub(super) fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
 }
 
 /// FLAT, SCRATCH, GLOBAL.
-pub(super) fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+pub(super) fn flat(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("FLAT", bits(word, 14, 8))?;
     let format = match (word >> 24, row.form) {
-        (0xec, Form::Usual | Form::NotScratch) => Format::Flat,
-        (0xed, Form::Usual | Form::NotFlat) => Format::Scratch,
-        (0xee, _) => Format::Global,
+        (0xec, Form::Usual | Form::NotScratch) => Encoding::Flat,
+        (0xed, Form::Usual | Form::NotFlat) => Encoding::Scratch,
+        (0xee, _) => Encoding::Global,
         _ => return Err(Invalid::Unknown),
     };
     let (middle, last) = (words.next()?, words.next()?);
@@ -76,12 +76,12 @@ pub(super) fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     inst.imm = offset(last);
     let saddr = bits(word, 0, 7);
     match format {
-        Format::Flat if saddr != NULL && words.isa != Isa::Gfx125 => return Err(Invalid::Unknown),
+        Encoding::Flat if saddr != NULL && words.isa != Isa::Gfx125 => return Err(Invalid::Unknown),
         _ if saddr != NULL => inst.base = scalar(saddr),
         _ => {}
     }
     let uses_vgpr = match format {
-        Format::Scratch => bits(middle, 17, 1) != 0,
+        Encoding::Scratch => bits(middle, 17, 1) != 0,
         _ => !matches!(row.op, Op::LoadAddtid | Op::StoreAddtid),
     };
     if uses_vgpr {
@@ -97,14 +97,14 @@ pub(super) fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
 }
 
 /// Buffers.
-pub(super) fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+pub(super) fn mubuf(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("MUBUF", bits(word, 14, 8))?;
     // A status after the data, which is for textures that are not resident.
     if bits(word, 22, 1) != 0 {
         return Err(Invalid::Unknown);
     }
     let (middle, last) = (words.next()?, words.next()?);
-    let mut inst = Instruction::new(Format::Mubuf, row, 0);
+    let mut inst = Instruction::new(Encoding::Mubuf, row, 0);
     inst.cache = cache(bits(middle, 20, 3), bits(middle, 18, 2));
     inst.soffset = scalar(bits(word, 0, 7));
     (inst.non_volatile, _) = extras(words, word, 7, 0);

@@ -2,7 +2,7 @@
 
 use super::{Invalid, bits, vgpr};
 use crate::isa::WHOLE;
-use crate::isa::instruction::{Format, Instruction, Operand, Sdwa};
+use crate::isa::instruction::{Encoding, Instruction, Operand, Sdwa};
 use crate::isa::tables::Form;
 
 /// Sets the parts and the modifiers of an instruction and gives its sources; `source` reads a scalar one.
@@ -17,7 +17,7 @@ pub(super) fn operands(
     let select = [bits(word, 16, 3) as u8, bits(word, 24, 3) as u8];
     let extend = bits(word, 19, 1) as u8 | (bits(word, 27, 1) << 1) as u8;
     let (mut dst, mut unused) = (bits(word, 8, 3) as u8, bits(word, 11, 2) as u8);
-    if inst.format == Format::Vopc {
+    if inst.format == Encoding::Vopc {
         (dst, unused) = (WHOLE, 0);
         if bits(word, 15, 1) != 0 && inst.row.form != Form::CmpX {
             inst.dst = source(bits(word, 8, 7))?;

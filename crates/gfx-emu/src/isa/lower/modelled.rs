@@ -1,6 +1,6 @@
 //! Which encodings are refused: what LLVM takes and no manual says, and what nothing here executes.
 
-use super::super::instruction::{Broadcast, Format, Instruction, Isa, Operand};
+use super::super::instruction::{Broadcast, Encoding, Instruction, Isa, Operand};
 use super::super::ops::{Kind, Op};
 use super::super::unit::{Element, Unit};
 
@@ -9,7 +9,7 @@ use super::super::unit::{Element, Unit};
 pub(super) fn marks_what_it_has_not(inst: &Instruction) -> bool {
     if !matches!(
         inst.format,
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3
     ) {
         return false;
     }
@@ -73,14 +73,19 @@ pub(super) fn modelled_on_gfx125(inst: &Instruction) -> bool {
     let bytes = name.starts_with("v_cvt") && name.contains("fp8");
     let float =
         |kind: &Kind| kind.is_float() || kind.is_mixed() || *kind == Kind::PF32 || kind.is_float_pair();
-    let signs = inst.neg | if inst.format == Format::Vopd3 { 0 } else { inst.abs };
+    let signs = inst.neg
+        | if inst.format == Encoding::Vopd3 {
+            0
+        } else {
+            inst.abs
+        };
     let signed = |(i, kind): (usize, &Kind)| signs >> i & 1 != 0 && !float(kind);
     let refused = [
         inst.clamp && (bytes || signature.dst == Kind::PBf16),
-        inst.format == Format::Vop3
+        inst.format == Encoding::Vop3
             && sources().any(|(src, kind)| kind.is_float_pair() && !matches!(src, Operand::Vgpr(_))),
         sources().any(|(src, kind)| *kind == Kind::PF32 && matches!(src, Operand::Literal(_))),
-        inst.format == Format::Vopd3 && signature.src.iter().enumerate().any(signed),
+        inst.format == Encoding::Vopd3 && signature.src.iter().enumerate().any(signed),
         inst.row.op == Op::CvtF32Bf16 && !matches!(inst.src[0], Operand::Vgpr(_)),
     ];
     !refused.contains(&true)

@@ -1,9 +1,9 @@
 //! Operands as the executor has them: registers by number, constants as bits, offsets in bytes.
 
-use super::super::instruction::{Format, Instruction, Isa, Operand};
+use super::super::instruction::{Encoding, Instruction, Isa, Operand};
 use super::super::ops::Kind;
 use super::super::tables::Form;
-use super::super::unit::{Control, ScalarAccess, Share, Unit, Words};
+use super::super::unit::{Control, RegisterCount, ScalarAccess, Share, Unit};
 use super::{AGPR, Space, Src};
 use crate::fp;
 use crate::wave::{PRIVATE_BASE, SCRATCH_BASE, SHARED_BASE, reg};
@@ -32,12 +32,12 @@ pub(super) fn effective(kind: Kind, inst: &Instruction, i: usize) -> Kind {
     }
 }
 
-pub(super) fn space(format: Format) -> Space {
+pub(super) fn space(format: Encoding) -> Space {
     match format {
-        Format::Ds => Space::Lds,
-        Format::Scratch => Space::Scratch,
-        Format::Mubuf => Space::Buffer,
-        Format::Flat => Space::Flat,
+        Encoding::Ds => Space::Lds,
+        Encoding::Scratch => Space::Scratch,
+        Encoding::Mubuf => Space::Buffer,
+        Encoding::Flat => Space::Flat,
         _ => Space::Global,
     }
 }
@@ -45,14 +45,18 @@ pub(super) fn space(format: Format) -> Space {
 /// The immediate; both offsets of a two-address DS instruction in bytes.
 pub(super) fn offset(inst: &Instruction) -> i32 {
     let element = match inst.row.op.unit() {
-        Unit::Share(Share::Load2(Words::Two) | Share::Store2(Words::Two) | Share::Exchange2(Words::Two)) => 8,
+        Unit::Share(
+            Share::Load2(RegisterCount::Two)
+            | Share::Store2(RegisterCount::Two)
+            | Share::Exchange2(RegisterCount::Two),
+        ) => 8,
         _ => 4,
     };
     let unit = match inst.row.form {
         Form::Two => element,
         Form::Two64 => 64 * element,
         // A constant in place of the scalar offset.
-        _ if inst.format == Format::Mubuf => {
+        _ if inst.format == Encoding::Mubuf => {
             let constant = match source(inst.soffset, Kind::B32) {
                 Src::Const(value) => value as i32,
                 _ => 0,
@@ -60,8 +64,8 @@ pub(super) fn offset(inst: &Instruction) -> i32 {
             return inst.imm.wrapping_add(constant);
         }
         // FLAT has 12 bits of offset before RDNA4, 11 on RDNA2; the next one is ignored.
-        _ if inst.format == Format::Flat && inst.isa == Isa::Rdna2 => return inst.imm & 0x7ff,
-        _ if inst.format == Format::Flat && !inst.isa.is_gfx12() => return inst.imm & 0xfff,
+        _ if inst.format == Encoding::Flat && inst.isa == Isa::Rdna2 => return inst.imm & 0x7ff,
+        _ if inst.format == Encoding::Flat && !inst.isa.is_gfx12() => return inst.imm & 0xfff,
         _ => return inst.imm,
     };
     // At most 255 * 64 * 8 = 130,560 bytes: the offsets do not fit 16 bits each, so they are kept in units of 4 bytes.

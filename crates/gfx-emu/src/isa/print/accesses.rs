@@ -1,7 +1,7 @@
 //! Operands of instructions that access memory or LDS.
 
 use super::operand;
-use crate::isa::instruction::{Format, Instruction, Operand};
+use crate::isa::instruction::{Encoding, Instruction, Operand};
 use crate::isa::ops::{Kind, Op};
 use crate::isa::unit::Unit;
 
@@ -89,12 +89,12 @@ pub(super) fn flat(inst: &Instruction) -> Vec<String> {
     if inst.row.op == Op::SNop {
         return Vec::new();
     }
-    let wide = inst.format != Format::Scratch && inst.base == Operand::None;
+    let wide = inst.format != Encoding::Scratch && inst.base == Operand::None;
     let address = operand(inst, inst.address, if wide { Kind::B64 } else { Kind::B32 });
     let base = operand(
         inst,
         inst.base,
-        if inst.format == Format::Scratch {
+        if inst.format == Encoding::Scratch {
             Kind::B32
         } else {
             Kind::B64
@@ -111,7 +111,7 @@ pub(super) fn flat(inst: &Instruction) -> Vec<String> {
     if let Some(kind) = signature.src.first() {
         list.push(operand(inst, inst.src[0], *kind));
     }
-    if inst.format != Format::Flat || inst.base != Operand::None {
+    if inst.format != Encoding::Flat || inst.base != Operand::None {
         list.push(base);
     }
     list

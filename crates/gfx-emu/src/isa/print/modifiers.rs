@@ -4,20 +4,20 @@ use std::fmt::Write as _;
 
 use super::TO_LDS;
 use crate::fault::Access;
-use crate::isa::instruction::{Dpp, Format, Instruction, Isa, Shuffle};
+use crate::isa::instruction::{Dpp, Encoding, Instruction, Isa, Shuffle};
 use crate::isa::ops::Op;
 use crate::isa::tables::Form;
 use crate::isa::unit::Unit;
 
 pub(super) fn modifiers(inst: &Instruction, text: &mut String) {
     match inst.format {
-        Format::Vop3 => vop3_modifiers(inst, text),
-        Format::Vop3p => packed_modifiers(inst, text),
-        Format::Vopd3 => truth_table(inst, text),
-        Format::Mai => broadcasts(inst, text),
+        Encoding::Vop3 => vop3_modifiers(inst, text),
+        Encoding::Vop3p => packed_modifiers(inst, text),
+        Encoding::Vopd3 => truth_table(inst, text),
+        Encoding::Mai => broadcasts(inst, text),
         _ if inst.sdwa.is_some() => parts(inst, text),
-        Format::Ds => ds_offsets(inst, text),
-        Format::Mubuf => {
+        Encoding::Ds => ds_offsets(inst, text),
+        Encoding::Mubuf => {
             for (flag, name) in [(inst.idxen, " idxen"), (inst.offen, " offen")] {
                 text.push_str(if flag { name } else { "" });
             }
@@ -25,7 +25,7 @@ pub(super) fn modifiers(inst: &Instruction, text: &mut String) {
                 append(text, format_args!(" offset:{}", inst.imm));
             }
         }
-        Format::Flat | Format::Scratch | Format::Global if inst.imm != 0 => {
+        Encoding::Flat | Encoding::Scratch | Encoding::Global if inst.imm != 0 => {
             append(text, format_args!(" offset:{}", inst.imm));
         }
         _ => {}
@@ -41,7 +41,7 @@ pub(super) fn modifiers(inst: &Instruction, text: &mut String) {
     }
     let caches = match (inst.isa, inst.format) {
         (Isa::Rdna4 | Isa::Gfx125, _) => ["", "", ""],
-        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => {
+        (Isa::Cdna3 | Isa::Cdna4, Encoding::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => {
             [" glc", " slc", " dlc"]
         }
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
@@ -227,7 +227,7 @@ fn parts(inst: &Instruction, text: &mut String) {
     }
     text.push_str(["", " mul:2", " mul:4", " div:2"][usize::from(inst.omod & 3)]);
     let name = |part: u8| NAMES.get(usize::from(part)).copied().unwrap_or("?");
-    if inst.format != Format::Vopc {
+    if inst.format != Encoding::Vopc {
         let unused = UNUSED.get(usize::from(sdwa.unused)).copied().unwrap_or("?");
         append(
             text,

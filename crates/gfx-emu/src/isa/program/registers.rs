@@ -1,6 +1,6 @@
 //! How many registers a wave needs: the highest that instructions name.
 
-use crate::isa::instruction::{Format, Instruction, Operand};
+use crate::isa::instruction::{Encoding, Instruction, Operand};
 use crate::isa::ops::Op;
 use crate::isa::unit::{Control, Unit};
 
@@ -27,7 +27,7 @@ pub(super) fn most_registers<'a>(insts: impl IntoIterator<Item = &'a Instruction
 /// One more than the highest vector register, and accumulation register, an instruction names.
 fn highest_registers(inst: &Instruction) -> (usize, usize) {
     let signature = inst.row.op.signature();
-    let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
+    let wide = matches!(inst.format, Encoding::Global | Encoding::Flat) && inst.base == Operand::None;
     let sources = inst
         .src
         .into_iter()

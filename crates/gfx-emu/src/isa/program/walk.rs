@@ -9,13 +9,13 @@ use crate::isa::ops::Op;
 use crate::isa::unit::{Condition, Control, TRAP_DEBUG, Unit};
 
 /// What is known of the code while it is decoded.
-pub(super) struct Walk<'a> {
+pub(super) struct DecodeWalk<'a> {
     pub(super) isa: Isa,
     pub(super) lanes: usize,
     pub(super) code: &'a Code<'a>,
 }
 
-impl Walk<'_> {
+impl DecodeWalk<'_> {
     /// Follows the program flow from `start`, but into no function that is called, and not on from what is known already.
     pub(super) fn follow(
         &self,

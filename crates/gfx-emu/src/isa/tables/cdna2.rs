@@ -5,12 +5,12 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> Row {
+const fn absent(opcode: u16) -> InstructionRow {
     form(opcode, "", Unsupported, Form::Absent)
 }
 
 /// CDNA2, VOP1: no wide move, no 8-bit floats.
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     absent(0x38),
     absent(0x54),
     absent(0x55),
@@ -20,7 +20,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// CDNA2, VOP2: multiply-add that rounds twice and flushes denormals.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     acc(0x16, "v_mac_f32", MadF32),
     mk(0x17, "v_madmk_f32", MadF32),
     ak(0x18, "v_madak_f32", MadF32),
@@ -28,7 +28,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// CDNA2, VOP3: the same, no 8-bit floats, no shift and addition of 64 bits.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x1c0, "v_mad_legacy_f32", UnsupportedMad),
     row(0x1c1, "v_mad_f32", MadF32),
     absent(0x208),
@@ -40,7 +40,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// CDNA2, VOP3P: matrices.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     absent(0x3e),
     absent(0x3f),
     row(0x40, "v_mfma_f32_32x32x1f32", Mfma32x1B2F32),
@@ -108,10 +108,10 @@ pub(crate) const VOP3P: &[Row] = &[
 ];
 
 /// CDNA2, DS: no atomics on pairs.
-pub(crate) const DS: &[Row] = &[absent(0x17), absent(0x18), absent(0xb7), absent(0xb8)];
+pub(crate) const DS: &[InstructionRow] = &[absent(0x17), absent(0x18), absent(0xb7), absent(0xb8)];
 
 /// CDNA2, FLAT: loads into LDS by a bit, no atomics on pairs of brain floats, and not all of the others by flat addresses.
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     absent(0x26),
     absent(0x27),
     absent(0x28),
@@ -123,7 +123,7 @@ pub(crate) const FLAT: &[Row] = &[
 ];
 
 /// CDNA2, FLAT with the bit for data that goes to LDS; the opcode is that of the load into registers.
-pub(crate) const TO_LDS: &[Row] = &[
+pub(crate) const TO_LDS: &[InstructionRow] = &[
     not_flat(0x10, "load_ubyte lds", LoadLdsU8),
     not_flat(0x11, "load_sbyte lds", LoadLdsI8),
     not_flat(0x12, "load_ushort lds", LoadLdsU16),
@@ -133,6 +133,6 @@ pub(crate) const TO_LDS: &[Row] = &[
 
 /// CDNA2, MUBUF: another cache control.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     row(0x29, "buffer_invl2", SNop),
 ];

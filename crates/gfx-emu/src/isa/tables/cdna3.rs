@@ -16,8 +16,8 @@ macro_rules! compare {
     };
 }
 
-const fn compared(opcode: u16, mnemonic: &'static str, op: Op, form: Form, relations: u8) -> Row {
-    Row {
+const fn compared(opcode: u16, mnemonic: &'static str, op: Op, form: Form, relations: u8) -> InstructionRow {
+    InstructionRow {
         opcode,
         mnemonic,
         op,
@@ -28,7 +28,7 @@ const fn compared(opcode: u16, mnemonic: &'static str, op: Op, form: Form, relat
 
 /// CDNA3, VOPC: comparisons of numbers. The VOP3 opcode is the same.
 #[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[Row] = compare! {
+pub(crate) const VOPC: &[InstructionRow] = compare! {
     (0x20, CmpF16, "f16", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "tru"])
     (0x40, CmpF32, "f32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "tru"])
     (0x60, CmpF64, "f64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "tru"])
@@ -42,7 +42,7 @@ pub(crate) const VOPC: &[Row] = compare! {
 
 /// CDNA3, VOPC: the second source is the set of classes; the function answers "equal" when the class is in it.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const CLASS: &[Row] = &[
+pub(crate) const CLASS: &[InstructionRow] = &[
     compared(0x10, "v_cmp_class_f32", CmpClassF32, Form::Usual, 2),
     compared(0x11, "v_cmpx_class_f32", CmpClassF32, Form::CmpXToo, 2),
     compared(0x12, "v_cmp_class_f64", CmpClassF64, Form::Usual, 2),
@@ -53,7 +53,7 @@ pub(crate) const CLASS: &[Row] = &[
 
 /// CDNA3, SOP1: one scalar source.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[Row] = &[
+pub(crate) const SOP1: &[InstructionRow] = &[
     row(0x00, "s_mov_b32", SMovB32),
     row(0x01, "s_mov_b64", SMovB64),
     row(0x02, "s_cmov_b32", SCmovB32),
@@ -112,7 +112,7 @@ pub(crate) const SOP1: &[Row] = &[
 
 /// CDNA3, SOP2: two scalar sources.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[Row] = &[
+pub(crate) const SOP2: &[InstructionRow] = &[
     row(0x00, "s_add_u32", SAddU32),
     row(0x01, "s_sub_u32", SSubU32),
     row(0x02, "s_add_i32", SAddI32),
@@ -170,7 +170,7 @@ pub(crate) const SOP2: &[Row] = &[
 
 /// CDNA3, SOPC: scalar comparison.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPC: &[Row] = &[
+pub(crate) const SOPC: &[InstructionRow] = &[
     row(0x00, "s_cmp_eq_i32", SCmpEqI32),
     row(0x01, "s_cmp_lg_i32", SCmpLgI32),
     row(0x02, "s_cmp_gt_i32", SCmpGtI32),
@@ -195,7 +195,7 @@ pub(crate) const SOPC: &[Row] = &[
 
 /// CDNA3, SOPK: a 16-bit constant.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[Row] = &[
+pub(crate) const SOPK: &[InstructionRow] = &[
     k(0x00, "s_movk_i32", SMovB32),
     k(0x01, "s_cmovk_i32", SCmovB32),
     cmp_k(0x02, "s_cmpk_eq_i32", SCmpEqI32),
@@ -221,7 +221,7 @@ pub(crate) const SOPK: &[Row] = &[
 
 /// CDNA3, SOPP: program flow, waits, messages.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[Row] = &[
+pub(crate) const SOPP: &[InstructionRow] = &[
     row(0x00, "s_nop", SNop),
     row(0x01, "s_endpgm", SEndpgm),
     row(0x02, "s_branch", SBranch),
@@ -257,7 +257,7 @@ pub(crate) const SOPP: &[Row] = &[
 
 /// CDNA3, SMEM: scalar memory. Scratch has its own instructions; probes and discards of cache lines are left out.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[Row] = &[
+pub(crate) const SMEM: &[InstructionRow] = &[
     row(0x00, "s_load_dword", SLoadB32),
     row(0x01, "s_load_dwordx2", SLoadB64),
     row(0x02, "s_load_dwordx4", SLoadB128),
@@ -336,7 +336,7 @@ pub(crate) const SMEM: &[Row] = &[
 
 /// CDNA3, VOP1: one source. The VOP3 opcode is this one plus 0x140.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     solo(0x00, "v_nop", VNop),
     row(0x01, "v_mov_b32", MovB32),
     solo(0x02, "v_readfirstlane_b32", ReadFirstLane),
@@ -425,7 +425,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// CDNA3, VOP2: two sources. The VOP3 opcode is this one plus 0x100.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     row(0x00, "v_cndmask_b32", CndmaskB32),
     row(0x01, "v_add_f32", AddF32),
     row(0x02, "v_sub_f32", SubF32),
@@ -491,7 +491,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// CDNA3, VOP3: VOP3 without a shorter form. A `legacy` one clears the half of the register that it does not write.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x1c2, "v_mad_i32_i24", MadI32I24),
     row(0x1c3, "v_mad_u32_u24", MadU32U24),
     row(0x1c4, "v_cubeid_f32", CubeidF32),
@@ -603,7 +603,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// CDNA3, VOP3P: packed 16-bit and 32-bit, mixed precision, dot products; from 0x3e on matrices.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x00, "v_pk_mad_i16", PkMadI16),
     row(0x01, "v_pk_mul_lo_u16", PkMulLoU16),
     row(0x02, "v_pk_add_i16", PkAddI16),
@@ -689,7 +689,7 @@ pub(crate) const VOP3P: &[Row] = &[
 
 /// CDNA3, DS: the local data share.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[Row] = &[
+pub(crate) const DS: &[InstructionRow] = &[
     ds(0x00, "ds_add_u32", AtomicAddU32),
     ds(0x01, "ds_sub_u32", AtomicSubU32),
     ds(0x02, "ds_rsub_u32", AtomicRsubU32),
@@ -821,7 +821,7 @@ pub(crate) const DS: &[Row] = &[
 
 /// CDNA3, FLAT: FLAT, GLOBAL and SCRATCH; the address space is the beginning of the mnemonic.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     any_space(0x10, "load_ubyte", LoadU8),
     any_space(0x11, "load_sbyte", LoadI8),
     any_space(0x12, "load_ushort", LoadU16),
@@ -885,7 +885,7 @@ pub(crate) const FLAT: &[Row] = &[
 
 /// CDNA3, MUBUF: buffers and cache controls. Loads and stores in the formats of textures are not compiled for compute kernels.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     row(0x10, "buffer_load_ubyte", LoadU8),
     row(0x11, "buffer_load_sbyte", LoadI8),
     row(0x12, "buffer_load_ushort", LoadU16),

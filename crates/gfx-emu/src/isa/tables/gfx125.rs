@@ -7,13 +7,13 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> Row {
+const fn absent(opcode: u16) -> InstructionRow {
     form(opcode, "", Unsupported, Form::Absent)
 }
 
 /// GFX12.5, SOP1: other names for the program counter.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[Row] = &[
+pub(crate) const SOP1: &[InstructionRow] = &[
     row(0x06, "s_get_shader_cycles_u64", STime),
     row(0x47, "s_get_pc_i64", SGetpc),
     row(0x48, "s_set_pc_i64", SSetpc),
@@ -23,11 +23,11 @@ pub(crate) const SOP1: &[Row] = &[
 ];
 
 /// GFX12.5, SOPK: another name for a call.
-pub(crate) const SOPK: &[Row] = &[row(0x14, "s_call_i64", SCall)];
+pub(crate) const SOPK: &[InstructionRow] = &[row(0x14, "s_call_i64", SCall)];
 
 /// GFX12.5, SOPP: more waits, and two more bits for the numbers of vector registers.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[Row] = &[
+pub(crate) const SOPP: &[InstructionRow] = &[
     absent(0x01),
     row(0x04, "s_monitor_sleep", SNop),
     row(0x06, "s_set_vgpr_msb", SSetVgprMsb),
@@ -44,7 +44,7 @@ pub(crate) const SOPP: &[Row] = &[
 
 /// GFX12.5, VOP1: moves of 64 bits, the hyperbolic tangent, functions of brain floats, 8-bit floats as halves.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     row(0x1d, "v_mov_b64", MovB64),
     row(0x1e, "v_tanh_f32", TanhF32),
     row(0x1f, "v_tanh_f16", TanhF16),
@@ -69,7 +69,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// GFX12.5, VOP2: arithmetic in 64 bits.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     acc(0x17, "v_fmac_f64", FmaF64),
     mk(0x23, "v_fmamk_f64", FmaF64),
     ak(0x24, "v_fmaak_f64", FmaF64),
@@ -80,7 +80,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// GFX12.5, VOP3: any function of three bits, sums and products in 64 bits, sums with an extreme, conversions with a scale.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x233, "v_bitop3_b16", Bitop3B16),
     row(0x234, "v_bitop3_b32", Bitop3B32),
     row(0x235, "v_mad_u32", MadU32),
@@ -164,7 +164,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// GFX12.5, VOP3P: pairs of numbers, brain floats, products of other depths.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x11, "v_pk_fma_bf16", PkFmaBf16),
     absent(0x13),
     row(0x14, "v_pk_add_max_i16", PkAddMaxI16),
@@ -246,7 +246,7 @@ pub(crate) const VOP3P: &[Row] = &[
 
 /// GFX12.5, VOPD.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[Row] = &[
+pub(crate) const VOPD: &[InstructionRow] = &[
     acc(0x0c, "v_dual_dot2acc_f32_f16", Dot2F32F16),
     acc(0x0d, "v_dual_dot2acc_f32_bf16", Dot2F32Bf16),
     absent(0x12),
@@ -259,7 +259,7 @@ pub(crate) const VOPD: &[Row] = &[
 
 /// GFX12.5, VOPD with three words: what the form with two lacks. Opcodes above 0x1f exist for the first half only, 0x12, 0x17 and 0x18 for the second.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD3: &[Row] = &[
+pub(crate) const VOPD3: &[InstructionRow] = &[
     absent(0x01),
     absent(0x02),
     row(0x12, "v_dual_bitop2_b32", Bitop2B32),
@@ -273,7 +273,7 @@ pub(crate) const VOPD3: &[Row] = &[
 
 /// GFX12.5, DS: double precision, loads that transpose, arrivals at barriers in memory.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[Row] = &[
+pub(crate) const DS: &[InstructionRow] = &[
     ds(0x54, "ds_add_f64", AtomicAddF64),
     ds(0x56, "ds_atomic_async_barrier_arrive_b64", UnsupportedArrive),
     ds_rtn(0x74, "ds_add_rtn_f64", AtomicAddF64),
@@ -286,7 +286,7 @@ pub(crate) const DS: &[Row] = &[
 
 /// GFX12.5, FLAT, GLOBAL and SCRATCH: double precision, hints, copies to and from LDS, clusters, loads that transpose.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     not_scratch(0x55, "atomic_add_f64", AtomicAddF64),
     global_only(0x57, "load_tr16_b128", UnsupportedLoadTr16),
     global_only(0x58, "load_tr8_b64", UnsupportedLoadTr4),
@@ -317,7 +317,7 @@ pub(crate) const FLAT: &[Row] = &[
 
 /// GFX12.5, MUBUF: atomics in double precision.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     row(0x55, "buffer_atomic_add_f64", AtomicAddF64),
     row(0x5b, "buffer_atomic_min_num_f64", AtomicMinF64),
     row(0x5c, "buffer_atomic_max_num_f64", AtomicMaxF64),

@@ -9,15 +9,15 @@ use super::*;
 macro_rules! compare {
     ($(($base:literal, $op:ident, $ty:literal, [$($relations:literal $name:literal),*]))*) => {
         &[$($(
-            Row { opcode: $base + $relations, mnemonic: concat!("v_cmp_", $name, "_", $ty), op: $op, form: Form::Usual, relations: $relations },
-            Row { opcode: $base + $relations + 0x10, mnemonic: concat!("v_cmpx_", $name, "_", $ty), op: $op, form: Form::CmpX, relations: $relations },
+            InstructionRow { opcode: $base + $relations, mnemonic: concat!("v_cmp_", $name, "_", $ty), op: $op, form: Form::Usual, relations: $relations },
+            InstructionRow { opcode: $base + $relations + 0x10, mnemonic: concat!("v_cmpx_", $name, "_", $ty), op: $op, form: Form::CmpX, relations: $relations },
         )*)*]
     };
 }
 
 /// RDNA2, VOPC: comparisons. The VOP3 opcode is the same.
 #[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[Row] = compare! {
+pub(crate) const VOPC: &[InstructionRow] = compare! {
     (0x00, CmpF32, "f32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "tru"])
     (0x20, CmpF64, "f64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "tru"])
     (0x80, CmpI32, "i32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge", 7 "t"])
@@ -37,7 +37,7 @@ pub(crate) const VOPC: &[Row] = compare! {
 
 /// RDNA2, SOP1: one scalar source.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[Row] = &[
+pub(crate) const SOP1: &[InstructionRow] = &[
     row(0x03, "s_mov_b32", SMovB32),
     row(0x04, "s_mov_b64", SMovB64),
     row(0x05, "s_cmov_b32", SCmovB32),
@@ -107,7 +107,7 @@ pub(crate) const SOP1: &[Row] = &[
 
 /// RDNA2, SOP2: two scalar sources.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[Row] = &[
+pub(crate) const SOP2: &[InstructionRow] = &[
     row(0x00, "s_add_u32", SAddU32),
     row(0x01, "s_sub_u32", SSubU32),
     row(0x02, "s_add_i32", SAddI32),
@@ -163,7 +163,7 @@ pub(crate) const SOP2: &[Row] = &[
 
 /// RDNA2, SOPC: scalar comparison.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPC: &[Row] = &[
+pub(crate) const SOPC: &[InstructionRow] = &[
     row(0x00, "s_cmp_eq_i32", SCmpEqI32),
     row(0x01, "s_cmp_lg_i32", SCmpLgI32),
     row(0x02, "s_cmp_gt_i32", SCmpGtI32),
@@ -186,7 +186,7 @@ pub(crate) const SOPC: &[Row] = &[
 
 /// RDNA2, SOPK: a 16-bit constant.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[Row] = &[
+pub(crate) const SOPK: &[InstructionRow] = &[
     k(0x00, "s_movk_i32", SMovB32),
     row(0x01, "s_version", SVersion),
     k(0x02, "s_cmovk_i32", SCmovB32),
@@ -218,7 +218,7 @@ pub(crate) const SOPK: &[Row] = &[
 
 /// RDNA2, SOPP: program flow, waits, messages.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[Row] = &[
+pub(crate) const SOPP: &[InstructionRow] = &[
     row(0x00, "s_nop", SNop),
     row(0x01, "s_endpgm", SEndpgm),
     row(0x02, "s_branch", SBranch),
@@ -260,7 +260,7 @@ pub(crate) const SOPP: &[Row] = &[
 
 /// RDNA2, SMEM: scalar loads.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[Row] = &[
+pub(crate) const SMEM: &[InstructionRow] = &[
     row(0x00, "s_load_dword", SLoadB32),
     row(0x01, "s_load_dwordx2", SLoadB64),
     row(0x02, "s_load_dwordx4", SLoadB128),
@@ -281,7 +281,7 @@ pub(crate) const SMEM: &[Row] = &[
 
 /// RDNA2, VOP1: one source. The VOP3 opcode is this one plus 0x180.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     solo(0x00, "v_nop", VNop),
     row(0x01, "v_mov_b32", MovB32),
     solo(0x02, "v_readfirstlane_b32", ReadFirstLane),
@@ -367,7 +367,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// RDNA2, VOP2: two sources. The VOP3 opcode is this one plus 0x100.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     row(0x01, "v_cndmask_b32", CndmaskB32),
     acc(0x02, "v_dot2c_f32_f16", Dot2F32F16),
     row(0x03, "v_add_f32", AddF32),
@@ -419,7 +419,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// RDNA2, VOP3: VOP3 without a shorter form. Interpolation is left out.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x140, "v_fma_legacy_f32", FmaDx9ZeroF32),
     row(0x142, "v_mad_i32_i24", MadI32I24),
     row(0x143, "v_mad_u32_u24", MadU32U24),
@@ -535,7 +535,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// RDNA2, VOP3P: packed 16-bit, mixed precision, dot products.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x00, "v_pk_mad_i16", PkMadI16),
     row(0x01, "v_pk_mul_lo_u16", PkMulLoU16),
     row(0x02, "v_pk_add_i16", PkAddI16),
@@ -569,7 +569,7 @@ pub(crate) const VOP3P: &[Row] = &[
 
 /// RDNA2, DS: the local data share.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[Row] = &[
+pub(crate) const DS: &[InstructionRow] = &[
     ds(0x00, "ds_add_u32", AtomicAddU32),
     ds(0x01, "ds_sub_u32", AtomicSubU32),
     ds(0x02, "ds_rsub_u32", AtomicRsubU32),
@@ -697,7 +697,7 @@ pub(crate) const DS: &[Row] = &[
 
 /// RDNA2, FLAT: FLAT, GLOBAL and SCRATCH; the address space is the beginning of the mnemonic.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     any_space(0x08, "load_ubyte", LoadU8),
     any_space(0x09, "load_sbyte", LoadI8),
     any_space(0x0a, "load_ushort", LoadU16),
@@ -760,7 +760,7 @@ pub(crate) const FLAT: &[Row] = &[
 /// RDNA2, MUBUF: buffers and cache controls. Loads and stores in the formats of textures, and loads into LDS, are not compiled
 /// for compute kernels.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     row(0x08, "buffer_load_ubyte", LoadU8),
     row(0x09, "buffer_load_sbyte", LoadI8),
     row(0x0a, "buffer_load_ushort", LoadU16),
@@ -821,7 +821,7 @@ pub(crate) const MUBUF: &[Row] = &[
 ];
 
 /// RDNA2, FLAT with the bit for data that goes to LDS; the opcode is that of the load into registers.
-pub(crate) const TO_LDS: &[Row] = &[
+pub(crate) const TO_LDS: &[InstructionRow] = &[
     not_flat(0x08, "load_ubyte lds", LoadLdsU8),
     not_flat(0x09, "load_sbyte lds", LoadLdsI8),
     not_flat(0x0a, "load_ushort lds", LoadLdsU16),

@@ -6,13 +6,13 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> Row {
+const fn absent(opcode: u16) -> InstructionRow {
     form(opcode, "", Unsupported, Form::Absent)
 }
 
 /// RDNA4, SOP1: barriers, and a sleep of a length in a register.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[Row] = &[
+pub(crate) const SOP1: &[InstructionRow] = &[
     row(0x4e, "s_barrier_signal", SBarrierSignal),
     row(0x4f, "s_barrier_signal_isfirst", UnsupportedS32),
     row(0x50, "s_get_barrier_state", UnsupportedB32),
@@ -24,7 +24,7 @@ pub(crate) const SOP1: &[Row] = &[
 
 /// RDNA4, SOP2.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[Row] = &[
+pub(crate) const SOP2: &[InstructionRow] = &[
     row(0x00, "s_add_co_u32", SAddU32),
     row(0x01, "s_sub_co_u32", SSubU32),
     row(0x02, "s_add_co_i32", SAddI32),
@@ -46,7 +46,7 @@ pub(crate) const SOP2: &[Row] = &[
 
 /// RDNA4, SOPK: no comparisons and no waits.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[Row] = &[
+pub(crate) const SOPK: &[InstructionRow] = &[
     absent(0x03),
     absent(0x04),
     absent(0x05),
@@ -70,7 +70,7 @@ pub(crate) const SOPK: &[Row] = &[
 
 /// RDNA4, SOPP: a wait for each counter, the other half of a barrier.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[Row] = &[
+pub(crate) const SOPP: &[InstructionRow] = &[
     absent(0x04),
     row(0x08, "s_wait_alu", SNop),
     row(0x14, "s_barrier_wait", SBarrierWait),
@@ -93,7 +93,7 @@ pub(crate) const SOPP: &[Row] = &[
 
 /// RDNA4, SMEM: all of it.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[Row] = &[
+pub(crate) const SMEM: &[InstructionRow] = &[
     row(0x00, "s_load_b32", SLoadB32),
     row(0x01, "s_load_b64", SLoadB64),
     row(0x02, "s_load_b128", SLoadB128),
@@ -126,7 +126,7 @@ pub(crate) const SMEM: &[Row] = &[
 
 /// RDNA4, VOP1: 8-bit floats.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[Row] = &[
+pub(crate) const VOP1: &[InstructionRow] = &[
     row(0x6c, "v_cvt_f32_fp8", CvtF32OcpFp8),
     row(0x6d, "v_cvt_f32_bf8", CvtF32OcpBf8),
     row(0x6e, "v_cvt_pk_f32_fp8", CvtPkF32OcpFp8),
@@ -135,7 +135,7 @@ pub(crate) const VOP1: &[Row] = &[
 
 /// RDNA4, VOP2: what is often used of double precision, minima and maxima.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[Row] = &[
+pub(crate) const VOP2: &[InstructionRow] = &[
     row(0x02, "v_add_f64", AddF64),
     row(0x06, "v_mul_f64", MulF64),
     row(0x0d, "v_min_num_f64", MinF64),
@@ -153,7 +153,7 @@ pub(crate) const VOP2: &[Row] = &[
 
 /// RDNA4, VOPC: no comparisons whose result is known before.
 #[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[Row] = &[
+pub(crate) const VOPC: &[InstructionRow] = &[
     absent(0x00), absent(0x0f), absent(0x80), absent(0x8f),
     absent(0x10), absent(0x1f), absent(0x90), absent(0x9f),
     absent(0x20), absent(0x2f), absent(0xa0), absent(0xaf),
@@ -165,7 +165,7 @@ pub(crate) const VOPC: &[Row] = &[
 
 /// RDNA4, VOP3.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[Row] = &[
+pub(crate) const VOP3: &[InstructionRow] = &[
     absent(0x219),
     absent(0x21c),
     absent(0x21f),
@@ -227,7 +227,7 @@ pub(crate) const VOP3: &[Row] = &[
 
 /// RDNA4, VOP3P: minima and maxima, 8-bit floats, matrices that lie in other registers, sparse ones.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[Row] = &[
+pub(crate) const VOP3P: &[InstructionRow] = &[
     absent(0x11),
     absent(0x12),
     row(0x1b, "v_pk_min_num_f16", PkMinF16),
@@ -264,7 +264,7 @@ pub(crate) const VOP3P: &[Row] = &[
 
 /// RDNA4, VOPD.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[Row] = &[
+pub(crate) const VOPD: &[InstructionRow] = &[
     row(0x0a, "v_dual_max_num_f32", MaxF32),
     row(0x0b, "v_dual_min_num_f32", MinF32),
     absent(0x0c),
@@ -272,7 +272,7 @@ pub(crate) const VOPD: &[Row] = &[
 
 /// RDNA4, DS.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[Row] = &[
+pub(crate) const DS: &[InstructionRow] = &[
     absent(0x11),
     ds(0x12, "ds_min_num_f32", AtomicMinF32),
     ds(0x13, "ds_max_num_f32", AtomicMaxF32),
@@ -309,7 +309,7 @@ pub(crate) const DS: &[Row] = &[
 
 /// RDNA4, FLAT, GLOBAL and SCRATCH.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[Row] = &[
+pub(crate) const FLAT: &[InstructionRow] = &[
     global_only(0x2b, "inv", SNop),
     global_only(0x2c, "wb", SNop),
     not_scratch(0x37, "atomic_sub_clamp_u32", AtomicCsubU32),
@@ -328,7 +328,7 @@ pub(crate) const FLAT: &[Row] = &[
 
 /// RDNA4, MUBUF.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[Row] = &[
+pub(crate) const MUBUF: &[InstructionRow] = &[
     absent(0x2b),
     absent(0x2c),
     row(0x37, "buffer_atomic_sub_clamp_u32", AtomicCsubU32),

@@ -5,7 +5,7 @@ use super::super::function::Applied;
 use super::super::operands::{self, Half};
 use super::super::value::{Value, low};
 use super::Seen;
-use super::held::{Lanes, Place, Row};
+use super::held::{HeldState, Lanes, RegisterPair};
 use crate::exec;
 use crate::isa::{Inst, Kind, Op, Src, Unit};
 use crate::wave::{self, Wave, reg};
@@ -19,7 +19,7 @@ enum Side {
 
 /// What an instruction writes.
 pub(super) struct Written<const W: usize> {
-    pub(super) rows: Vec<Row<W>>,
+    pub(super) rows: Vec<RegisterPair<W>>,
     /// Lanes of a mask: of a comparison, or of carries.
     pub(super) mask: Lanes,
 }
@@ -34,7 +34,7 @@ struct Words<const W: usize> {
 
 /// A source register of the vector registers.
 struct Source<const W: usize> {
-    row: Row<W>,
+    row: RegisterPair<W>,
     /// Bits that decide the result.
     counting: u32,
 }
@@ -77,7 +77,7 @@ pub(super) fn numbers_of(inst: &Inst, lanes: usize) -> u128 {
 
 /// What an instruction writes in the kernel, and what it or its mutant does in the other.
 pub(super) fn written<const W: usize>(
-    place: &Place<W>,
+    place: &HeldState<W>,
     wave: &mut Wave<W>,
     (inst, seen): (&Inst, &Seen),
     mutant: Option<(&Inst, &Seen)>,
@@ -113,7 +113,7 @@ pub(super) fn written<const W: usize>(
     };
     let kernel = kernel.unwrap_or_else(nothing);
     let other = other.unwrap_or_else(nothing);
-    let mut rows = vec![Row::UNKNOWN; words];
+    let mut rows = vec![RegisterPair::UNKNOWN; words];
     for (i, row) in rows.iter_mut().enumerate() {
         let facts = if i == 0 { seen.result } else { seen.result.upper() };
         for lane in 0..W {
@@ -149,7 +149,7 @@ pub(super) fn written<const W: usize>(
 }
 
 /// The lanes in which what an instruction looks at may differ.
-fn unlike<const W: usize>(place: &Place<W>, inst: &Inst, sources: Option<&[Vec<Source<W>>]>) -> u64 {
+fn unlike<const W: usize>(place: &HeldState<W>, inst: &Inst, sources: Option<&[Vec<Source<W>>]>) -> u64 {
     let masks = masks_of(inst).into_iter().map(|n| place.mask(n).differing());
     let masks = masks.fold(0, |all, lanes| all | lanes);
     let Some(sources) = sources else {
@@ -170,7 +170,7 @@ fn unlike<const W: usize>(place: &Place<W>, inst: &Inst, sources: Option<&[Vec<S
 }
 
 /// The vector registers of the sources with what is known of them in active lanes; `None` where the executor cannot be asked.
-fn sources<const W: usize>(place: &Place<W>, inst: &Inst, seen: &Seen) -> Option<Vec<Vec<Source<W>>>> {
+fn sources<const W: usize>(place: &HeldState<W>, inst: &Inst, seen: &Seen) -> Option<Vec<Vec<Source<W>>>> {
     if !is_of_lanes(inst, W) {
         return None;
     }
@@ -225,7 +225,7 @@ fn sources<const W: usize>(place: &Place<W>, inst: &Inst, seen: &Seen) -> Option
 
 /// What an instruction makes of the numbers of one side.
 fn computed<const W: usize>(
-    place: &Place<W>,
+    place: &HeldState<W>,
     wave: &mut Wave<W>,
     inst: &Inst,
     seen: &Seen,
@@ -271,7 +271,7 @@ fn computed<const W: usize>(
     Some(found)
 }
 
-fn number<const W: usize>(row: &Row<W>, side: Side) -> &[u32; W] {
+fn number<const W: usize>(row: &RegisterPair<W>, side: Side) -> &[u32; W] {
     match side {
         Side::Kernel => &row.kernel,
         Side::Mutant => &row.mutant,
@@ -345,7 +345,7 @@ fn of_relation<const W: usize>(
 
 /// What is known of a lane's result by what is known of its sources; `None` for operations of which nothing is known in any lane.
 fn of_set<const W: usize>(
-    place: &Place<W>,
+    place: &HeldState<W>,
     inst: &Inst,
     seen: &Seen,
     sources: &[Vec<Source<W>>],
@@ -385,7 +385,7 @@ fn of_set<const W: usize>(
 
 /// What the executor makes of the lanes whose sources are known.
 fn executed<const W: usize>(
-    place: &Place<W>,
+    place: &HeldState<W>,
     wave: &mut Wave<W>,
     inst: &Inst,
     seen: &Seen,
@@ -398,10 +398,10 @@ fn executed<const W: usize>(
     let kinds = inst.op.signature().src;
     let all = operands::of(inst, W);
     let is_compare = inst.unit == Unit::Compare;
-    let old: Vec<Row<W>> = (0..words as u16).map(|i| place.row(inst.dst + i)).collect();
+    let old: Vec<RegisterPair<W>> = (0..words as u16).map(|i| place.row(inst.dst + i)).collect();
     // One register may be two sources, and of each of them something is known.
     let mut there: Vec<u16> = vec![];
-    let mut set = |wave: &mut Wave<W>, n: u16, row: &Row<W>| {
+    let mut set = |wave: &mut Wave<W>, n: u16, row: &RegisterPair<W>| {
         let place = wave.vgpr.get_mut(usize::from(n))?;
         let fresh = !there.contains(&n);
         there.push(n);

@@ -8,7 +8,7 @@ use super::super::masks::{self, Assignment, EXEC, Mask, Set};
 
 /// A vector register in the kernel and in the mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row<const W: usize> {
+pub(super) struct RegisterPair<const W: usize> {
     /// What it holds in the kernel, as far as that is known.
     pub(super) kernel: [u32; W],
     /// The same in the mutant.
@@ -19,9 +19,9 @@ pub(super) struct Row<const W: usize> {
     pub(super) unlike: [u32; W],
 }
 
-impl<const W: usize> Row<W> {
+impl<const W: usize> RegisterPair<W> {
     /// It may hold anything, and the same in both.
-    pub(super) const UNKNOWN: Row<W> = Row {
+    pub(super) const UNKNOWN: RegisterPair<W> = RegisterPair {
         kernel: [0; W],
         mutant: [0; W],
         known: [0; W],
@@ -44,7 +44,7 @@ impl<const W: usize> Row<W> {
     }
 
     /// Takes over a lane of another one.
-    pub(super) fn take(&mut self, lane: usize, other: &Row<W>) {
+    pub(super) fn take(&mut self, lane: usize, other: &RegisterPair<W>) {
         self.kernel[lane] = other.kernel[lane];
         self.mutant[lane] = other.mutant[lane];
         self.known[lane] = other.known[lane];
@@ -52,7 +52,7 @@ impl<const W: usize> Row<W> {
     }
 
     /// A lane holds what it does here or in another one.
-    pub(super) fn either(&mut self, lane: usize, other: &Row<W>) {
+    pub(super) fn either(&mut self, lane: usize, other: &RegisterPair<W>) {
         let differing = self.differing(lane) | other.differing(lane);
         let kernel = self.kernel[lane] ^ other.kernel[lane];
         let mutant = self.mutant[lane] ^ other.mutant[lane];
@@ -150,9 +150,9 @@ impl Lanes {
 
 /// What is known at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place<const W: usize> {
-    /// Vector registers; those that are not here are [`Row::UNKNOWN`].
-    rows: BTreeMap<u16, Box<Row<W>>>,
+pub(super) struct HeldState<const W: usize> {
+    /// Vector registers; those that are not here are [`RegisterPair::UNKNOWN`].
+    rows: BTreeMap<u16, Box<RegisterPair<W>>>,
     /// Masks by their registers. Those that are not here are not known, and the same in both.
     masks: BTreeMap<u8, Lanes>,
     /// Lanes whose numbers lead to the place.
@@ -161,10 +161,10 @@ pub(super) struct Place<const W: usize> {
     pub(super) within: Set,
 }
 
-impl<const W: usize> Place<W> {
+impl<const W: usize> HeldState<W> {
     /// Where the cases begin, all of which are active.
-    pub(super) fn first(reached: u64, within: Set) -> Place<W> {
-        Place {
+    pub(super) fn first(reached: u64, within: Set) -> HeldState<W> {
+        HeldState {
             rows: BTreeMap::new(),
             masks: BTreeMap::from([(EXEC, Lanes::of_both(u64::MAX))]),
             reached,
@@ -172,13 +172,13 @@ impl<const W: usize> Place<W> {
         }
     }
 
-    pub(super) fn row(&self, n: u16) -> Row<W> {
-        self.rows.get(&n).map_or(Row::UNKNOWN, |row| **row)
+    pub(super) fn row(&self, n: u16) -> RegisterPair<W> {
+        self.rows.get(&n).map_or(RegisterPair::UNKNOWN, |row| **row)
     }
 
-    pub(super) fn put(&mut self, n: u16, mut row: Row<W>) {
+    pub(super) fn put(&mut self, n: u16, mut row: RegisterPair<W>) {
         row.clear_unknown();
-        if row == Row::UNKNOWN {
+        if row == RegisterPair::UNKNOWN {
             self.rows.remove(&n);
         } else {
             self.rows.insert(n, Box::new(row));
@@ -249,7 +249,7 @@ impl<const W: usize> Place<W> {
                 row.unlike[lane] &= !unread;
             }
             row.clear_unknown();
-            **row != Row::UNKNOWN
+            **row != RegisterPair::UNKNOWN
         });
         let halves = |n: u8| {
             masks::bit(n)
@@ -268,7 +268,7 @@ impl<const W: usize> Place<W> {
     }
 
     /// Both of two ways; whether less is known, or more lanes come here.
-    pub(super) fn join(&mut self, other: &Place<W>) -> bool {
+    pub(super) fn join(&mut self, other: &HeldState<W>) -> bool {
         let before = self.clone();
         let both = self.reached & other.reached;
         let new = other.reached & !self.reached;
@@ -323,7 +323,7 @@ impl<const W: usize> Place<W> {
 
     /// A vector register gets another content, in active lanes. `None` where a lane may be active in one of the two alone and it is not
     /// known in which.
-    pub(super) fn write(&mut self, n: u16, new: &Row<W>) -> Option<()> {
+    pub(super) fn write(&mut self, n: u16, new: &RegisterPair<W>) -> Option<()> {
         let active = self.mask(EXEC);
         if active.unlike & !active.known & self.reached != 0 {
             return None;

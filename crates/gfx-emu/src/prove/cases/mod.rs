@@ -28,7 +28,7 @@ use crate::fp::Mode;
 use crate::isa::{Inst, Program, Unit};
 use crate::wave::Wave;
 use candidates::{Candidates, MOST_BYTES, MOST_HALVES, Narrow};
-use held::{Lanes, Place, Row};
+use held::{HeldState, Lanes, RegisterPair};
 use walk::Walk;
 
 /// What is known before an instruction, and of its result, in any launch.
@@ -171,14 +171,14 @@ impl<'a, const W: usize> Cases<'a, W> {
         let mut walk = self.walk(narrow);
         (0..1 << narrow.bits()).step_by(W).all(|first: usize| {
             let count = W.min((1 << narrow.bits()) - first);
-            let mut place = Place::first(low(count as u32), within);
+            let mut place = HeldState::first(low(count as u32), within);
             // What contains the active lanes has each of them.
             for n in (0..EXEC).filter(|n| state.masks.contains(*n, EXEC)) {
                 place.put_mask(n, Lanes::of_both(u64::MAX), within & masks::bit(n) != 0);
             }
             let mut shift = 0;
             for field in &narrow.fields {
-                let mut row = Row::UNKNOWN;
+                let mut row = RegisterPair::UNKNOWN;
                 for lane in 0..count {
                     let number = field.number((first + lane) >> shift);
                     row.known[lane] = field.known();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::demand::Demand;
 use super::super::masks::{self, EXEC};
 use super::super::operands;
-use super::held::{Lanes, Place, Row};
+use super::held::{HeldState, Lanes, RegisterPair};
 use super::{Cases, MOST_REGISTERS, apply, vectors_of};
 use crate::isa::{Condition, Control, Inst, Unit};
 use crate::wave::{Wave, reg};
@@ -28,9 +28,9 @@ pub(super) struct Walk<'a, 'b, const W: usize> {
 
 impl<const W: usize> Walk<'_, '_, W> {
     /// Follows the kernel from after the register is written; `None` where something that differs is looked at.
-    pub(super) fn ends(&mut self, first: Place<W>) -> Option<()> {
+    pub(super) fn ends(&mut self, first: HeldState<W>) -> Option<()> {
         let flow = &self.cases.known.flow;
-        let mut places: BTreeMap<usize, Place<W>> = BTreeMap::new();
+        let mut places: BTreeMap<usize, HeldState<W>> = BTreeMap::new();
         let mut pending = BTreeSet::new();
         let mut next = Some((flow.block_of(self.from), (self.from, true), first));
         while let Some((block, start, place)) = next.take() {
@@ -65,8 +65,8 @@ impl<const W: usize> Walk<'_, '_, W> {
         &mut self,
         block: usize,
         (first, is_start): (usize, bool),
-        mut place: Place<W>,
-    ) -> Option<Vec<(usize, Place<W>)>> {
+        mut place: HeldState<W>,
+    ) -> Option<Vec<(usize, HeldState<W>)>> {
         let cases = self.cases;
         let insts = cases.program.insts();
         let end = cases.known.flow.block(block).end;
@@ -121,7 +121,7 @@ impl<const W: usize> Walk<'_, '_, W> {
     }
 
     /// From before an instruction to after it, and how many these are.
-    fn step(&mut self, index: usize, place: &mut Place<W>) -> Option<usize> {
+    fn step(&mut self, index: usize, place: &mut HeldState<W>) -> Option<usize> {
         let cases = self.cases;
         let inst = &cases.program.insts()[index];
         if !inst.entangled {
@@ -145,7 +145,7 @@ impl<const W: usize> Walk<'_, '_, W> {
         Some(2)
     }
 
-    fn one(&mut self, index: usize, inst: &Inst, place: &mut Place<W>) -> Option<()> {
+    fn one(&mut self, index: usize, inst: &Inst, place: &mut HeldState<W>) -> Option<()> {
         let operands = operands::of(inst, W);
         let crosses = operands.crosses || inst.dpp.is_some();
         match inst.unit {
@@ -159,7 +159,7 @@ impl<const W: usize> Walk<'_, '_, W> {
     }
 
     /// What an instruction writes that looks at its own lane alone.
-    fn of_lanes(&mut self, index: usize, inst: &Inst, place: &Place<W>) -> Option<apply::Written<W>> {
+    fn of_lanes(&mut self, index: usize, inst: &Inst, place: &HeldState<W>) -> Option<apply::Written<W>> {
         let cases = self.cases;
         let mut numbers = apply::numbers_of(inst, W);
         let apart;
@@ -184,7 +184,7 @@ impl<const W: usize> Walk<'_, '_, W> {
     }
 
     /// Puts what an instruction writes where it belongs.
-    fn put(&self, inst: &Inst, written: &apply::Written<W>, place: &mut Place<W>) -> Option<()> {
+    fn put(&self, inst: &Inst, written: &apply::Written<W>, place: &mut HeldState<W>) -> Option<()> {
         for (i, row) in written.rows.iter().enumerate() {
             place.write(inst.dst + i as u16, row)?;
         }
@@ -205,7 +205,7 @@ impl<const W: usize> Walk<'_, '_, W> {
         Some(())
     }
 
-    fn of_masks(&self, index: usize, inst: &Inst, place: &mut Place<W>) -> Option<()> {
+    fn of_masks(&self, index: usize, inst: &Inst, place: &mut HeldState<W>) -> Option<()> {
         let op = masks::of(inst, W)?;
         let (_, scc_live) = self.cases.known.live[index];
         let (active, active_within) = (place.mask(EXEC), place.within & masks::bit(EXEC) != 0);
@@ -221,7 +221,7 @@ impl<const W: usize> Walk<'_, '_, W> {
     }
 
     /// An instruction that must not look at anything that differs, and of whose result nothing is known.
-    fn other(&self, inst: &Inst, place: &mut Place<W>, crosses: bool) -> Option<()> {
+    fn other(&self, inst: &Inst, place: &mut HeldState<W>, crosses: bool) -> Option<()> {
         match inst.unit {
             Unit::Control(Control::End | Control::Branch(_) | Control::Wait) => return Some(()),
             Unit::Control(
@@ -260,9 +260,9 @@ impl<const W: usize> Walk<'_, '_, W> {
                     if place.differing_lanes(n, u32::MAX) != 0 {
                         return None;
                     }
-                    place.put(n, Row::UNKNOWN);
+                    place.put(n, RegisterPair::UNKNOWN);
                 } else {
-                    place.write(n, &Row::UNKNOWN)?;
+                    place.write(n, &RegisterPair::UNKNOWN)?;
                 }
             }
         } else {
@@ -277,7 +277,7 @@ impl<const W: usize> Walk<'_, '_, W> {
         if crosses {
             // An exchange writes its source.
             for (n, _) in vectors_of(inst, W) {
-                place.put(n, Row::UNKNOWN);
+                place.put(n, RegisterPair::UNKNOWN);
             }
         }
         Some(())

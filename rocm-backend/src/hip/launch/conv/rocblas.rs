@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::hip::blas::{Gemm, Operand};
+use crate::hip::blas::{Gemm, GemmOperand};
 use crate::hip::context::Context;
 use crate::hip::launch::matmul::rocblas;
 use crate::hip::launch::{Args, BLOCK, Grid, scratch_bytes};
@@ -120,7 +120,7 @@ pub(super) fn convolve(
         return Ok(false);
     }
     let is_input = plan.is_pointwise() && x.is_contiguous();
-    let Some(product) = Product::new(dtype, &plan, is_input, kernel, out) else {
+    let Some(product) = ConvolutionProduct::new(dtype, &plan, is_input, kernel, out) else {
         return Ok(false);
     };
     if is_input {
@@ -256,7 +256,7 @@ impl<'a> Windows<'a> {
 
 /// The weights times the columns of images, `c_out` by `depth` times `depth` by pixels.
 #[derive(Debug, Clone, Copy)]
-struct Product {
+struct ConvolutionProduct {
     dtype: DType,
     weights: usize,
     out: usize,
@@ -267,7 +267,7 @@ struct Product {
     pitch: usize,
 }
 
-impl Product {
+impl ConvolutionProduct {
     /// `is_input`: the columns are the input itself. Else each of their rows is whole packs, so that all are aligned.
     fn new(
         dtype: DType,
@@ -275,7 +275,7 @@ impl Product {
         is_input: bool,
         kernel: &Region<'_>,
         out: &DynBuffer,
-    ) -> Option<Product> {
+    ) -> Option<ConvolutionProduct> {
         let (depth, pixels) = (plan.depth()?, plan.pixels()?);
         let pitch = match is_input {
             true => pixels,
@@ -287,7 +287,7 @@ impl Product {
         for size in [depth, pitch, plan.c_out, plan.batch] {
             i32::try_from(size).ok()?;
         }
-        Some(Product {
+        Some(ConvolutionProduct {
             dtype,
             weights: address(kernel),
             out: out.memory().block().address(),
@@ -320,13 +320,13 @@ impl Product {
             n: count(self.c_out),
             k: count(self.depth),
             batch: count(images),
-            a: Operand {
+            a: GemmOperand {
                 address: columns,
                 is_transposed: false,
                 ld: count(self.pitch),
                 stride: (self.depth * self.pitch) as i64,
             },
-            b: Operand {
+            b: GemmOperand {
                 address: self.weights,
                 is_transposed: false,
                 ld: count(self.depth),

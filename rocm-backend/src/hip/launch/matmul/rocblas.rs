@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::hip::blas::{self, Gemm, Operand};
+use crate::hip::blas::{self, Gemm, GemmOperand};
 use crate::hip::context::Context;
 use crate::libraries::computing;
 use crate::trace::Level;
@@ -54,11 +54,11 @@ pub(super) fn call(product: &Product<'_>, out: &DynBuffer) -> Option<Gemm> {
     })
 }
 
-fn operand(matrices: &Matrices<'_>, sizes: [usize; 2]) -> Option<Operand> {
+fn operand(matrices: &Matrices<'_>, sizes: [usize; 2]) -> Option<GemmOperand> {
     let (is_transposed, ld) = leading(sizes, matrices.row, matrices.col)?;
     let buffer = matrices.region.buffer();
     let offset = matrices.region.offset() * buffer.dtype().size_in_bytes();
-    Some(Operand {
+    Some(GemmOperand {
         address: buffer.memory().block().address() + offset,
         is_transposed,
         ld: i32::try_from(ld).ok()?,
