@@ -626,33 +626,19 @@ macro_rules! for_each_op {
             SBitset1B64: B64 = (B32) scalar::bitset1_64;
         }
         // EXEC becomes the function of the source and of EXEC; SCC tells whether a lane is left.
-        exec32 {
-            SAndSaveexecB32: B32 = (B32) |s, e| s & e;
-            SOrSaveexecB32: B32 = (B32) |s, e| s | e;
-            SXorSaveexecB32: B32 = (B32) |s, e| s ^ e;
-            SNandSaveexecB32: B32 = (B32) |s, e| !(s & e);
-            SNorSaveexecB32: B32 = (B32) |s, e| !(s | e);
-            SXnorSaveexecB32: B32 = (B32) |s, e| !(s ^ e);
-            SAndNot0SaveexecB32: B32 = (B32) |s, e| !s & e;
-            SOrNot0SaveexecB32: B32 = (B32) |s, e| !s | e;
-            SAndNot1SaveexecB32: B32 = (B32) |s, e| s & !e;
-            SOrNot1SaveexecB32: B32 = (B32) |s, e| s | !e;
-            SAndNot0WrexecB32: B32 = (B32) |s, e| !s & e;
-            SAndNot1WrexecB32: B32 = (B32) |s, e| s & !e;
-        }
-        exec64 {
-            SAndSaveexecB64: B64 = (B64) |s, e| s & e;
-            SOrSaveexecB64: B64 = (B64) |s, e| s | e;
-            SXorSaveexecB64: B64 = (B64) |s, e| s ^ e;
-            SNandSaveexecB64: B64 = (B64) |s, e| !(s & e);
-            SNorSaveexecB64: B64 = (B64) |s, e| !(s | e);
-            SXnorSaveexecB64: B64 = (B64) |s, e| !(s ^ e);
-            SAndNot0SaveexecB64: B64 = (B64) |s, e| !s & e;
-            SOrNot0SaveexecB64: B64 = (B64) |s, e| !s | e;
-            SAndNot1SaveexecB64: B64 = (B64) |s, e| s & !e;
-            SOrNot1SaveexecB64: B64 = (B64) |s, e| s | !e;
-            SAndNot0WrexecB64: B64 = (B64) |s, e| !s & e;
-            SAndNot1WrexecB64: B64 = (B64) |s, e| s & !e;
+        exec {
+            SAndSaveexecB32, SAndSaveexecB64: |s, e| s & e;
+            SOrSaveexecB32, SOrSaveexecB64: |s, e| s | e;
+            SXorSaveexecB32, SXorSaveexecB64: |s, e| s ^ e;
+            SNandSaveexecB32, SNandSaveexecB64: |s, e| !(s & e);
+            SNorSaveexecB32, SNorSaveexecB64: |s, e| !(s | e);
+            SXnorSaveexecB32, SXnorSaveexecB64: |s, e| !(s ^ e);
+            SAndNot0SaveexecB32, SAndNot0SaveexecB64: |s, e| !s & e;
+            SOrNot0SaveexecB32, SOrNot0SaveexecB64: |s, e| !s | e;
+            SAndNot1SaveexecB32, SAndNot1SaveexecB64: |s, e| s & !e;
+            SOrNot1SaveexecB32, SOrNot1SaveexecB64: |s, e| s | !e;
+            SAndNot0WrexecB32, SAndNot0WrexecB64: |s, e| !s & e;
+            SAndNot1WrexecB32, SAndNot1WrexecB64: |s, e| s & !e;
         }
         // Scalar functions that follow the floating-point mode: one that rounds to nearest even, and one that asks the mode how to
         // round. Half precision is in the low half of a register; the other half of a result is zero.
@@ -1184,8 +1170,7 @@ macro_rules! define {
         scalar { $($s:ident: $sd:ident = ($($ss:ident),*) $sf:expr;)* }
         scalar_scc { $($x:ident: $xd:ident = ($($xs:ident),*) $xf:expr;)* }
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
-        exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
-        exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        exec { $($e:ident, $g:ident: $ef:expr;)* }
         scalar_float { $($y:ident: $yd:ident = ($($ys:ident),*) $yf:expr, $yg:expr;)* }
         scalar_compare { $($z:ident: $zd:ident = ($($zs:ident),*) $zf:expr;)* }
         vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($vr:tt)*] $vf:expr;)* }
@@ -1213,8 +1198,8 @@ macro_rules! define {
                     $(Op::$s => (Kind::$sd, Kind::Void, &[$(Kind::$ss),*]),)*
                     $(Op::$x => (Kind::$xd, Kind::Void, &[$(Kind::$xs),*]),)*
                     $(Op::$o => (Kind::$od, Kind::Void, &[$(Kind::$os),*]),)*
-                    $(Op::$e => (Kind::$ed, Kind::Void, &[$(Kind::$es),*]),)*
-                    $(Op::$g => (Kind::$gd, Kind::Void, &[$(Kind::$gs),*]),)*
+                    $(Op::$e => (Kind::B32, Kind::Void, &[Kind::B32]),)*
+                    $(Op::$g => (Kind::B64, Kind::Void, &[Kind::B64]),)*
                     $(Op::$y => (Kind::$yd, Kind::Void, &[$(Kind::$ys),*]),)*
                     $(Op::$z => (Kind::$zd, Kind::Void, &[$(Kind::$zs),*]),)*
                     $(Op::$v => (Kind::$vd, Kind::$vm, &[$(Kind::$vs),*]),)*
