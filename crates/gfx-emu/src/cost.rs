@@ -20,7 +20,9 @@ mod tally;
 pub use occupancy::{Limit, Resources};
 pub(crate) use tally::{Tally, Total};
 
-use crate::isa::{Control, Element, Inst, Isa, Op, Space, Unit};
+use crate::isa::{
+    Control, Element, Inst, Isa, Op, Space, Unit, matrix_products, reaching_out, registers_alone,
+};
 
 /// Banks of the LDS that serve a wave, each of one dword a clock.
 pub(crate) const BANKS: u64 = 32;
@@ -119,9 +121,7 @@ impl Class {
         match unit {
             Unit::Lane | Unit::Compare | Unit::Vector => Class::of_vector(op),
             Unit::MoveRelative(_) | Unit::SwapRelative => Class::Valu,
-            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) | Unit::SparseTiles(_) => {
-                Class::Matrix
-            }
+            matrix_products!() => Class::Matrix,
             Unit::Scalar => Class::Salu,
             Unit::Control(control) => match control {
                 Control::Wait => Class::Wait,
@@ -199,18 +199,7 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
             (size * size * depth / 2, smfmac.a)
         }
         Unit::SparseTiles(tiles) => (16 * 16 * u64::from(tiles.depth) / 2, tiles.a),
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Control(_)
-        | Unit::Unsupported
-        | Unit::ScalarMemory(_)
-        | Unit::Memory(_)
-        | Unit::Atomic(_)
-        | Unit::Share(_) => return 0,
+        registers_alone!() | Unit::Control(_) | Unit::Unsupported | reaching_out!() => return 0,
     };
     let each = match inst.isa {
         // It has no matrix instructions.

@@ -129,7 +129,8 @@ impl Source {
 
 impl Source {
     /// The types that the file declares, each with its line: structs, enums, unions, traits and aliases, those of a macro's call and
-    /// those within functions too. Names of types that belong to a trait are left out, and so is what `#[cfg(test)]` marks.
+    /// those within functions too. Types that belong to a trait are left out, with the aliases that macros make, which may be such, and
+    /// so is what `#[cfg(test)]` marks.
     ///
     /// # Panics
     /// As [`Source::mentions`].
@@ -139,15 +140,15 @@ impl Source {
             .parse()
             .unwrap_or_else(|error| panic!("{}: not Rust: {error}", self.path));
         let mut found = Vec::new();
-        types(tokens, false, &mut found);
+        types(tokens, [false; 2], &mut found);
         found
     }
 }
 
-/// Reads the tokens of one level; `belong` says that it is the body of an `impl` or a `trait`.
-fn types(tokens: TokenStream, belong: bool, found: &mut Vec<(usize, String)>) {
+/// Reads the tokens of one level: whether it is the body of an `impl` or a `trait`, and whether it is in a macro's definition.
+fn types(tokens: TokenStream, [belong, in_macro]: [bool; 2], found: &mut Vec<(usize, String)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let (mut at, mut next_belong) = (0, false);
+    let (mut at, mut next_belong, mut next_in_macro) = (0, false, in_macro);
     while at < tokens.len() {
         if mark(&tokens, at) == Some('#') {
             at = attribute(&tokens, at);
@@ -157,16 +158,18 @@ fn types(tokens: TokenStream, belong: bool, found: &mut Vec<(usize, String)>) {
             (TokenTree::Ident(word), Some(TokenTree::Ident(name))) => {
                 let word = word.to_string();
                 let is_type = ["struct", "enum", "union", "trait"].contains(&word.as_str());
-                if is_type || (word == "type" && !belong) {
+                if is_type || (word == "type" && !belong && !in_macro) {
                     found.push((line(name.span().start()), name.to_string()));
                 }
                 next_belong |= ["impl", "trait"].contains(&word.as_str());
             }
             (TokenTree::Ident(word), _) if word == "impl" => next_belong = true,
+            (TokenTree::Ident(word), _) if word == "macro_rules" => next_in_macro = true,
             (TokenTree::Group(group), _) => {
                 let is_body = group.delimiter() == Delimiter::Brace;
-                types(group.stream(), is_body && next_belong, found);
+                types(group.stream(), [is_body && next_belong, next_in_macro], found);
                 next_belong &= !is_body;
+                next_in_macro = in_macro;
             }
             _ => {}
         }

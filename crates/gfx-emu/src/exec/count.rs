@@ -6,7 +6,7 @@ use super::space::{self, At};
 use super::{address, buffer, memory};
 use crate::cost::{Class, Tally};
 use crate::fault::Access;
-use crate::isa::{Inst, Share, Unit};
+use crate::isa::{Inst, Share, Unit, matrix_products, registers_alone};
 use crate::wave::{Group, Wave};
 
 /// A run of instructions is about to be executed with these lanes active: `cost` of them, with the waits between.
@@ -56,19 +56,7 @@ fn reach<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
             });
         }
         Unit::Share(operation) => share(wave, tally, inst, active, operation),
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::SparseTiles(_)
-        | Unit::Control(_)
-        | Unit::Unsupported => {}
+        registers_alone!() | matrix_products!() | Unit::Control(_) | Unit::Unsupported => {}
     }
 }
 

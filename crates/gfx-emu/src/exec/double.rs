@@ -10,7 +10,7 @@ use super::salu::source64;
 use super::space::{self, At};
 use super::{Trouble, buffer, control, memory, watch};
 use crate::fault::{Decision, FaultKind};
-use crate::isa::{Control, Inst, Program, Space, Src, Transfer, Unit};
+use crate::isa::{Control, Inst, Program, Space, Src, Transfer, Unit, matrix_products, registers_alone};
 use crate::wave::{Group, Stop, Wave, reg};
 
 /// The double of a wave that has not begun: the same except the registers that the hardware leaves as they were. Those before
@@ -124,17 +124,8 @@ fn shares_memory(unit: Unit) -> bool {
         Unit::Memory(_) | Unit::Atomic(_) => true,
         // Exchanges between lanes by the data share's wires touch no memory.
         Unit::Share(share) => !share.is_exchange(),
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::SparseTiles(_)
+        registers_alone!()
+        | matrix_products!()
         | Unit::Control(_)
         | Unit::Unsupported
         | Unit::ScalarMemory(_) => false,

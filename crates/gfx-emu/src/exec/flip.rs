@@ -10,7 +10,7 @@ use super::{NextPc, Trouble};
 use crate::fp::Mode;
 use crate::isa::{
     Atomic, Atomic32, Atomic64, Element, Inst, Kind, Op, ScalarAccess, Share, Src, Tiles, Transfer, Unit,
-    WHOLE, Wmma,
+    WHOLE, Wmma, matrix_products,
 };
 use crate::wave::{Group, Wave, reg};
 
@@ -53,11 +53,7 @@ impl Op {
             | Unit::Compare
             | Unit::Scalar
             | Unit::Vector
-            | Unit::Wmma(_)
-            | Unit::Tiles(_)
-            | Unit::Mfma(_)
-            | Unit::Smfmac(_)
-            | Unit::SparseTiles(_)
+            | matrix_products!()
             | Unit::Atomic(_)
             | Unit::Share(_) => !matches!(self, Op::VNop | Op::WriteLane),
         }
@@ -188,9 +184,7 @@ fn effect(inst: &Inst) -> Effect {
             halves: Some(element),
             ..
         }) => Effect::Vector(both(of_halves(element))),
-        Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) | Unit::SparseTiles(_) => {
-            Effect::Vector(SINGLES)
-        }
+        matrix_products!() => Effect::Vector(SINGLES),
         Unit::Memory(transfer) => of_transfer(transfer),
         Unit::Atomic(_) if inst.returns => Effect::Vector(LOWEST),
         Unit::Atomic(atomic) => Effect::Stored(of_atomic(atomic)),

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::Target;
     use crate::exec::jit::Compiling;
-    use crate::exec::run_on;
+    use crate::exec::{random::Random, run_on};
     use crate::isa::Program;
     use crate::memory::Memory;
     use crate::wave::{Group, Row, Wave, reg};
@@ -106,7 +106,7 @@ mod tests {
         0xbfb0_0000,
     ];
 
-    /// The registers after the code ran on registers full of every kind of number (SplitMix64).
+    /// The registers after the code ran on registers full of every kind of number.
     #[expect(
         clippy::unwrap_used,
         reason = "a test that cannot go on should stop where it stands"
@@ -117,12 +117,9 @@ mod tests {
         let memory = Memory::new(0);
         let mut group = Group::new(&memory, Compiling::Off);
         let mut wave = Wave::<32>::new(16);
-        let mut state = seed;
+        let mut random = Random(seed);
         for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            *lane = (z >> 32) as u32;
+            *lane = random.word();
         }
         run_on::<_, 32, false>(host, &mut wave, &program, &mut group, &mut 100).unwrap();
         (wave.vgpr, wave.sgpr[reg::VCC])

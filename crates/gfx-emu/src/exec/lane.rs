@@ -115,40 +115,47 @@ impl Lane for B32 {
     }
 }
 
+/// What a lane of a format has of the lane of as many bits: where its numbers lie. They are clamped where they are written.
+macro_rules! of_format {
+    ($format:ty, $bits:ty) => {
+        type Value = <$bits as Lane>::Value;
+        type Rows<'a, const W: usize> = <$bits as Lane>::Rows<'a, W>;
+
+        #[inline(always)]
+        fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> Self::Rows<'a, W> {
+            <$bits>::rows(wave, inst, i)
+        }
+
+        #[inline(always)]
+        fn get<const W: usize>(rows: Self::Rows<'_, W>, lane: usize) -> Self::Value {
+            <$bits>::get(rows, lane)
+        }
+
+        #[inline(always)]
+        fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]) {
+            if inst.clamp {
+                let out = each(values, |value| fp::clamp::<$format>(mode, value));
+                <$bits>::write(wave, inst, mode, &out);
+            } else {
+                <$bits>::write(wave, inst, mode, values);
+            }
+        }
+
+        #[inline(always)]
+        fn nan(value: Self::Value) -> Self::Value {
+            <$format>::is_nan(value).into()
+        }
+    };
+}
+
 impl Lane for F32 {
-    type Value = u32;
-    type Rows<'a, const W: usize> = &'a [u32; W];
+    of_format!(fp::F32, B32);
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
         if is_derived(inst, i) {
             derive32(wave, &inst.src[i], i, modifiers(inst, i, 32));
         }
-    }
-
-    #[inline(always)]
-    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> &'a [u32; W] {
-        place(wave, inst, i, 0)
-    }
-
-    #[inline(always)]
-    fn get<const W: usize>(rows: &[u32; W], lane: usize) -> u32 {
-        rows[lane]
-    }
-
-    #[inline(always)]
-    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u32; W]) {
-        if inst.clamp {
-            let out = each(values, |value| fp::clamp::<fp::F32>(mode, value));
-            store(wave, usize::from(inst.dst), &out);
-        } else {
-            store(wave, usize::from(inst.dst), values);
-        }
-    }
-
-    #[inline(always)]
-    fn nan(value: u32) -> u32 {
-        u32::from(fp::F32::is_nan(value))
     }
 }
 
@@ -191,39 +198,13 @@ impl Lane for B64 {
 }
 
 impl Lane for F64 {
-    type Value = u64;
-    type Rows<'a, const W: usize> = [&'a [u32; W]; 2];
+    of_format!(fp::F64, B64);
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
         if is_derived(inst, i) {
             derive64(wave, &inst.src[i], i, modifiers(inst, i, 64));
         }
-    }
-
-    #[inline(always)]
-    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> [&'a [u32; W]; 2] {
-        [place(wave, inst, i, 0), place(wave, inst, i, 1)]
-    }
-
-    #[inline(always)]
-    fn get<const W: usize>([low, high]: [&[u32; W]; 2], lane: usize) -> u64 {
-        u64::from(low[lane]) | u64::from(high[lane]) << 32
-    }
-
-    #[inline(always)]
-    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u64; W]) {
-        if inst.clamp {
-            let out = each(values, |value| fp::clamp::<fp::F64>(mode, value));
-            store64(wave, usize::from(inst.dst), &out);
-        } else {
-            store64(wave, usize::from(inst.dst), values);
-        }
-    }
-
-    #[inline(always)]
-    fn nan(value: u64) -> u64 {
-        u64::from(fp::F64::is_nan(value))
     }
 }
 
@@ -261,45 +242,13 @@ impl Lane for B16 {
 }
 
 impl<F: FloatFormat<Bits = u16>> Lane for Float16<F> {
-    type Value = u16;
-    type Rows<'a, const W: usize> = (&'a [u32; W], u32);
+    of_format!(F, B16);
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
         if is_derived(inst, i) {
             derive16(wave, inst, i, (inst.abs >> i & 1 != 0, inst.neg >> i & 1 != 0));
         }
-    }
-
-    #[inline(always)]
-    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> (&'a [u32; W], u32) {
-        let derived = is_derived(inst, i);
-        let shift = if !derived && inst.op_sel >> i & 1 != 0 {
-            16
-        } else {
-            0
-        };
-        (place(wave, inst, i, 0), shift)
-    }
-
-    #[inline(always)]
-    fn get<const W: usize>((row, shift): (&[u32; W], u32), lane: usize) -> u16 {
-        (row[lane] >> shift) as u16
-    }
-
-    #[inline(always)]
-    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u16; W]) {
-        if inst.clamp {
-            let out = each(values, |value| fp::clamp::<F>(mode, value));
-            write_half(wave, inst, &out);
-        } else {
-            write_half(wave, inst, values);
-        }
-    }
-
-    #[inline(always)]
-    fn nan(value: u16) -> u16 {
-        u16::from(F::is_nan(value))
     }
 }
 

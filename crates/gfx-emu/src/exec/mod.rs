@@ -54,7 +54,7 @@ pub use probe::{Probe, Probe64, WaveProbe};
 use crate::cover::mark;
 use crate::fault::FaultKind;
 use crate::fp::Mode;
-use crate::isa::{Control, Inst, Program, Src, Unit};
+use crate::isa::{Control, Inst, Program, Src, Unit, matrix_products, reaching_out, registers_alone};
 use crate::wave::{Group, Stop, Wave, reg};
 use buffer::BufferAccess;
 use host::Host;
@@ -216,22 +216,7 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
                 })
             }
             Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
-            Unit::Lane
-            | Unit::Compare
-            | Unit::Scalar
-            | Unit::Vector
-            | Unit::MoveRelative(_)
-            | Unit::SwapRelative
-            | Unit::Wmma(_)
-            | Unit::Tiles(_)
-            | Unit::Mfma(_)
-            | Unit::Smfmac(_)
-            | Unit::SparseTiles(_)
-            | Unit::Unsupported
-            | Unit::ScalarMemory(_)
-            | Unit::Memory(_)
-            | Unit::Atomic(_)
-            | Unit::Share(_) => {
+            registers_alone!() | matrix_products!() | Unit::Unsupported | reaching_out!() => {
                 // The other half of a dual instruction may be executed with this one.
                 if NOTES && group.flips_within(pc, pc + 2) {
                     let flipped = [pc, pc + 1].map(|index| group.flips_within(index, index + 1));
@@ -339,7 +324,7 @@ fn operate<H: Host, const W: usize>(
             flush::execute(host, wave, inst, mode);
         }
         Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector => table::execute(host, wave, inst, mode),
-        Unit::ScalarMemory(_) | Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) => {
+        reaching_out!() => {
             reach(host, wave, group, inst)?;
         }
         Unit::MoveRelative(relative) => vector::move_relative(wave, inst, relative)?,
@@ -362,20 +347,12 @@ fn multiply<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Troub
         Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma),
         Unit::Tiles(tiles) => tiles::execute(wave, inst, tiles),
         Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma),
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
+        registers_alone!()
         | Unit::Smfmac(_)
         | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported
-        | Unit::ScalarMemory(_)
-        | Unit::Memory(_)
-        | Unit::Atomic(_)
-        | Unit::Share(_) => Err(unimplemented()),
+        | reaching_out!() => Err(unimplemented()),
     }
 }
 
@@ -402,19 +379,9 @@ fn reach<H: Host, const W: usize>(
         }
         Unit::Atomic(atomic) => atomic::execute(wave, group, inst, atomic),
         Unit::Share(share) => share::execute(host, wave, group, inst, share),
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::SparseTiles(_)
-        | Unit::Control(_)
-        | Unit::Unsupported => Err(unimplemented()),
+        registers_alone!() | matrix_products!() | Unit::Control(_) | Unit::Unsupported => {
+            Err(unimplemented())
+        }
     }
 }
 

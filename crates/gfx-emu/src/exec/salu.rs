@@ -224,8 +224,7 @@ macro_rules! executor {
         scalar { $($s:ident: $sd:ident = ($($ss:ident),*) $sf:expr;)* }
         scalar_scc { $($x:ident: $xd:ident = ($($xs:ident),*) $xf:expr;)* }
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
-        exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
-        exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        exec { $($e:ident, $g:ident: $ef:expr;)* }
         scalar_float { $($y:ident: $yd:ident = ($($ys:ident),*) $yf:expr, $yg:expr;)* }
         scalar_compare { $($z:ident: $zd:ident = ($za:ident, $zb:ident) $zf:expr;)* }
         $($rest:tt)*
@@ -241,7 +240,7 @@ macro_rules! executor {
                 with_old(wave, inst, $of as fn(bool, operand_of!($($os)*), operand!($od)) -> operand!($od));
             };)*
             $(table[Op::$e as usize] = |_, wave, inst, _| exec(wave, inst, false, writes_new(inst.op), $ef);)*
-            $(table[Op::$g as usize] = |_, wave, inst, _| exec(wave, inst, true, writes_new(inst.op), $gf);)*
+            $(table[Op::$g as usize] = |_, wave, inst, _| exec(wave, inst, true, writes_new(inst.op), $ef);)*
             $(table[Op::$y as usize] = |_, wave, inst, mode| {
                 if mode.is_directed() {
                     number!(wave inst mode, $yd = ($($ys),*) $yg);

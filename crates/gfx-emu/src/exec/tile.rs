@@ -6,7 +6,7 @@
 
 use super::host::Host;
 use super::{lane, mfma, product, tiles};
-use crate::isa::{Element, Inst, Mfma, Src, Tiles, Unit};
+use crate::isa::{Element, Inst, Mfma, Src, Tiles, Unit, matrix_products, reaching_out, registers_alone};
 use crate::wave::Wave;
 
 /// Rows and columns of a tile.
@@ -63,23 +63,11 @@ impl<'a> Tiled<'a> {
             Unit::Wmma(wmma) if !wmma.narrow => MatrixShape::Wmma(wmma.element),
             Unit::Tiles(tiles) if tiles.halves.is_none() && inst.op_sel & 7 == 0 => MatrixShape::Tiles(tiles),
             Unit::Mfma(mfma) if lanes == 64 && mfma.size >= 16 => MatrixShape::Mfma(mfma),
-            Unit::Lane
-            | Unit::Compare
-            | Unit::Scalar
-            | Unit::Vector
-            | Unit::MoveRelative(_)
-            | Unit::SwapRelative
-            | Unit::Wmma(_)
-            | Unit::Tiles(_)
-            | Unit::Mfma(_)
-            | Unit::Smfmac(_)
-            | Unit::SparseTiles(_)
+            registers_alone!()
+            | matrix_products!()
             | Unit::Control(_)
             | Unit::Unsupported
-            | Unit::ScalarMemory(_)
-            | Unit::Memory(_)
-            | Unit::Atomic(_)
-            | Unit::Share(_) => return None,
+            | reaching_out!() => return None,
         };
         let tiled = Tiled {
             inst,

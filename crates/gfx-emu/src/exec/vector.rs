@@ -26,12 +26,11 @@ macro_rules! executors {
         scalar { $($scalar:tt)* }
         scalar_scc { $($scalar_scc:tt)* }
         scalar_old { $($scalar_old:tt)* }
-        exec32 { $($exec32:tt)* }
-        exec64 { $($exec64:tt)* }
+        exec { $($exec:tt)* }
         scalar_float { $($scalar_float:tt)* }
         scalar_compare { $($scalar_compare:tt)* }
         vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($kind:ident $i:literal),*] $f:expr;)* }
-        other { $($other:tt)* }
+        $($rest:tt)*
     ) => {
         /// Enters the vector operations into the table.
         pub(super) const fn enter<H: Host, const W: usize>(mut table: [WaveFunction<H, W>; OPS]) -> [WaveFunction<H, W>; OPS] {

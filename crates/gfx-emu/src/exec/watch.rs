@@ -5,7 +5,7 @@
 use super::space::{self, At};
 use super::{Trouble, address, buffer, memory};
 use crate::fault::{Access, FaultKind};
-use crate::isa::{Atomic, Inst, ScalarAccess, Share, Space, Src, Unit};
+use crate::isa::{Atomic, Inst, ScalarAccess, Share, Space, Src, Unit, matrix_products, registers_alone};
 use crate::sanitize::Touch;
 use crate::wave::{Group, Wave, reg};
 
@@ -48,19 +48,7 @@ pub(super) fn before<const W: usize>(
             address::all(wave, inst),
         ),
         // These stay within the registers.
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::SparseTiles(_)
-        | Unit::Control(_)
-        | Unit::Unsupported => Ok(()),
+        registers_alone!() | matrix_products!() | Unit::Control(_) | Unit::Unsupported => Ok(()),
     }
 }
 

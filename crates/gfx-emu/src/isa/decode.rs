@@ -141,12 +141,6 @@ fn bits(word: u32, low: u32, count: u32) -> u32 {
     word >> low & ((1 << count) - 1)
 }
 
-fn find(rows: &'static [InstructionRow], opcode: u32) -> Result<&'static InstructionRow, Invalid> {
-    rows.iter()
-        .find(|row| u32::from(row.opcode) == opcode)
-        .ok_or(Invalid::Unknown)
-}
-
 fn vgpr(code: u32) -> Operand {
     Operand::Vgpr(code as u8)
 }

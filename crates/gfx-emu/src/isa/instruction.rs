@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::ops::{Kind, Op};
-use super::tables::{self, Form, Formats, InstructionRow};
+use super::tables::{self, Form, InstructionRow};
 use super::unit::Element;
 use crate::Target;
 
@@ -105,9 +105,9 @@ impl Isa {
         if self.is_gfx12() { mode & 0xff } else { mode }
     }
 
-    /// Its table, format by format.
-    pub(crate) fn formats(self) -> &'static Formats {
-        match self {
+    /// Its rows, by format. A format may have several lists: what an instruction set has of its own comes before what it shares.
+    pub(crate) fn formats(self) -> impl Iterator<Item = &'static (&'static str, &'static [InstructionRow])> {
+        let tables = match self {
             Isa::Rdna2 => tables::RDNA2,
             Isa::Rdna3 => tables::RDNA3,
             Isa::Rdna35 => tables::RDNA35,
@@ -116,12 +116,13 @@ impl Isa {
             Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
             Isa::Cdna4 => tables::CDNA4,
-        }
+        };
+        tables.iter().copied().flatten()
     }
 
-    /// The row of an opcode of a format: what an instruction set has of its own comes before what it shares.
+    /// The row of an opcode of a format.
     pub(crate) fn row(self, format: &str, opcode: u32) -> Option<&'static InstructionRow> {
-        let lists = self.formats().iter().filter(|(name, _)| *name == format);
+        let lists = self.formats().filter(|(name, _)| *name == format);
         let mut rows = lists.flat_map(|(_, rows)| rows.iter());
         rows.find(|row| u32::from(row.opcode) == opcode)
             .filter(|row| row.form != Form::Absent)

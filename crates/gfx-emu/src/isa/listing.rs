@@ -67,7 +67,7 @@ fn spaces(format: &str, row: &InstructionRow) -> &'static [&'static str] {
 /// What instructions of all cards are called, with what they do.
 pub(crate) fn names() -> impl Iterator<Item = (Name, Op)> {
     let isas = Target::EXECUTABLE.into_iter().filter_map(Isa::of);
-    let rows = isas.flat_map(|isa| isa.formats().iter());
+    let rows = isas.flat_map(Isa::formats);
     let rows = rows.flat_map(|(format, rows)| rows.iter().map(move |row| (spaces(format, row), row)));
     rows.flat_map(|(spaces, row)| {
         let spaces = if spaces.is_empty() { &[""] } else { spaces };
@@ -81,7 +81,7 @@ pub(crate) fn names() -> impl Iterator<Item = (Name, Op)> {
 
 /// Every instruction in the table of a target; nothing for a target without one.
 pub fn coverage(target: Target) -> Vec<Coverage> {
-    let formats = Isa::of(target).map_or(&[][..], Isa::formats);
+    let formats = Isa::of(target).into_iter().flat_map(Isa::formats);
     let line = |(format, row): (&'static str, &'static InstructionRow)| Coverage {
         format,
         opcode: row.opcode,
@@ -91,7 +91,6 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
     };
     let mut seen = BTreeSet::new();
     formats
-        .iter()
         .flat_map(|(format, rows)| rows.iter().map(move |row| (*format, row)))
         .filter(|(format, row)| seen.insert((*format, row.opcode)) && row.form != Form::Absent)
         .map(line)

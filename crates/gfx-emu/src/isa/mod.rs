@@ -26,5 +26,6 @@ pub use program::DecodeError;
 pub(crate) use program::{Code, Program};
 pub(crate) use unit::{
     Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, RegisterCount, Relative,
-    ScalarAccess, Share, Smfmac, TRAP_DEBUG, Tiles, Transfer, Unit, Wmma, extended,
+    ScalarAccess, Share, Smfmac, TRAP_DEBUG, Tiles, Transfer, Unit, Wmma, extended, matrix_products,
+    reaching_out, registers_alone,
 };

@@ -120,10 +120,36 @@ pub(crate) struct Signature {
     pub(crate) src: &'static [Kind],
 }
 
-/// Calls `$then!` with every operation, grouped by unit.
+/// Calls `$then!` with every operation, grouped by unit; those of pairs are in the group before, and at the end as pairs.
+#[rustfmt::skip] // one group a line
+macro_rules! with_pairs {
+    (
+        $then:ident
+        int { $($int:tt)* }
+        saturating { $($i:ident, $is:ident: $id:ident = $ia:tt $if:expr, $ig:expr;)* }
+        float { $($float:tt)* }
+        directed { $($f:ident, $fd:ident: $ft:ident = $fa:tt $ff:expr, $fg:expr;)* }
+        packed_int { $($packed_int:tt)* }
+        packed_saturating { $($p:ident, $ps:ident: $pd:ident = $pa:tt $pf:expr, $pg:expr;)* }
+        packed_float { $($packed_float:tt)* }
+        packed_directed { $($q:ident, $qd:ident: $qt:ident = $qa:tt $qf:expr, $qg:expr;)* }
+        $($rest:tt)*
+    ) => { $then! {
+        int { $($int)* $($i: $id = $ia $if; $is: $id = $ia $ig;)* }
+        float { $($float)* $($f: $ft = $fa $ff; $fd: $ft = $fa $fg;)* }
+        packed_int { $($packed_int)* $($p: $pd = $pa $pf; $ps: $pd = $pa $pg;)* }
+        packed_float { $($packed_float)* $($q: $qt = $qa $qf; $qd: $qt = $qa $qg;)* }
+        $($rest)*
+        saturated { $($i $is)* $($p $ps)* }
+        directed { $($f $fd)* $($q $qd)* }
+    } };
+}
+pub(crate) use with_pairs;
+
+/// Calls `$then!` with every operation, as [`with_pairs`] does.
 #[rustfmt::skip] // one operation a line
 macro_rules! for_each_op {
-    ($then:ident) => { $then! {
+    ($then:ident) => { $crate::isa::ops::with_pairs! { $then
         // Lane functions of bits alone.
         int {
             MovB32: B32 = (B32) int::mov;
@@ -139,9 +165,7 @@ macro_rules! for_each_op {
             CvtI32I16: B32 = (B16) int::i32_of_i16;
             CvtU32U16: B32 = (B16) int::u32_of_u16;
             SatPkU8I16: B16 = (P16) int::sat_pk_u8_i16;
-            MulI32I24: B32 = (B32, B32) int::mul_i24;
             MulHiI32I24: B32 = (B32, B32) int::mul_hi_i24;
-            MulU32U24: B32 = (B32, B32) int::mul_u24;
             MulHiU32U24: B32 = (B32, B32) int::mul_hi_u24;
             MinI32: B32 = (B32, B32) int::min_i32;
             MaxI32: B32 = (B32, B32) int::max_i32;
@@ -154,16 +178,6 @@ macro_rules! for_each_op {
             OrB32: B32 = (B32, B32) int::or;
             XorB32: B32 = (B32, B32) int::xor;
             XnorB32: B32 = (B32, B32) int::xnor;
-            AddU32: B32 = (B32, B32) u32::wrapping_add;
-            SubU32: B32 = (B32, B32) u32::wrapping_sub;
-            SubrevU32: B32 = (B32, B32) int::sub_rev;
-            AddU32Sat: B32 = (B32, B32) u32::saturating_add;
-            SubU32Sat: B32 = (B32, B32) u32::saturating_sub;
-            SubrevU32Sat: B32 = (B32, B32) int::sub_rev_sat;
-            AddI32: B32 = (B32, B32) u32::wrapping_add;
-            SubI32: B32 = (B32, B32) u32::wrapping_sub;
-            AddI32Sat: B32 = (B32, B32) int::add_i32_sat;
-            SubI32Sat: B32 = (B32, B32) int::sub_i32_sat;
             MulLoU32: B32 = (B32, B32) u32::wrapping_mul;
             MulHiU32: B32 = (B32, B32) int::mul_hi_u32;
             MulHiI32: B32 = (B32, B32) int::mul_hi_i32;
@@ -174,12 +188,6 @@ macro_rules! for_each_op {
             LshlrevB64: B64 = (B32, B64) int::shl64_rev;
             LshrrevB64: B64 = (B32, B64) int::shr64_rev;
             AshrrevI64: I64 = (B32, I64) int::sar64_rev;
-            MadI32I24: B32 = (B32, B32, B32) int::mad_i24;
-            MadU32U24: B32 = (B32, B32, B32) int::mad_u24;
-            MulI32I24Sat: B32 = (B32, B32) int::mul_i24_sat;
-            MulU32U24Sat: B32 = (B32, B32) int::mul_u24_sat;
-            MadI32I24Sat: B32 = (B32, B32, B32) int::mad_i24_sat;
-            MadU32U24Sat: B32 = (B32, B32, B32) int::mad_u24_sat;
             BfeU32: B32 = (B32, B32, B32) int::bfe_u32;
             BfeI32: B32 = (B32, B32, B32) int::bfe_i32;
             BfiB32: B32 = (B32, B32, B32) int::bfi;
@@ -196,16 +204,6 @@ macro_rules! for_each_op {
             MaxminU32: B32 = (B32, B32, B32) int::maxmin_u32;
             MinmaxI32: B32 = (B32, B32, B32) int::minmax_i32;
             MinmaxU32: B32 = (B32, B32, B32) int::minmax_u32;
-            SadU8: B32 = (B32, B32, B32) int::sad_u8;
-            SadHiU8: B32 = (B32, B32, B32) int::sad_hi_u8;
-            SadU16: B32 = (B32, B32, B32) int::sad_u16;
-            SadU32: B32 = (B32, B32, B32) int::sad_u32;
-            MsadU8: B32 = (B32, B32, B32) int::msad_u8;
-            SadU8Sat: B32 = (B32, B32, B32) int::sad_u8_sat;
-            SadHiU8Sat: B32 = (B32, B32, B32) int::sad_hi_u8_sat;
-            SadU16Sat: B32 = (B32, B32, B32) int::sad_u16_sat;
-            SadU32Sat: B32 = (B32, B32, B32) int::sad_u32_sat;
-            MsadU8Sat: B32 = (B32, B32, B32) int::msad_u8_sat;
             QsadPkU16U8: B64 = (B64, B32, B64) int::qsad_pk_u16_u8;
             MqsadPkU16U8: B64 = (B64, B32, B64) int::mqsad_pk_u16_u8;
             Xor3B32: B32 = (B32, B32, B32) int::xor3;
@@ -218,30 +216,12 @@ macro_rules! for_each_op {
             AddLshlU32: B32 = (B32, B32, B32) int::add_lshl;
             LshlOrB32: B32 = (B32, B32, B32) int::lshl_or;
             PermB32: B32 = (B32, B32, B32) int::perm;
-            MadU16: B16 = (B16, B16, B16) int::mad16;
-            MadI16: B16 = (B16, B16, B16) int::mad16;
-            MadU16Sat: B16 = (B16, B16, B16) int::mad_u16_sat;
-            MadI16Sat: B16 = (B16, B16, B16) int::mad_i16_sat;
-            MadU32U16: B32 = (B16, B16, B32) int::mad_u32_u16;
-            MadI32I16: B32 = (B16, B16, B32) int::mad_i32_i16;
-            MadU32U16Sat: B32 = (B16, B16, B32) int::mad_u32_u16_sat;
-            MadI32I16Sat: B32 = (B16, B16, B32) int::mad_i32_i16_sat;
             Min3I16: B16 = (B16, B16, B16) int::min3_i16;
             Min3U16: B16 = (B16, B16, B16) int::min3_u16;
             Max3I16: B16 = (B16, B16, B16) int::max3_i16;
             Max3U16: B16 = (B16, B16, B16) int::max3_u16;
             Med3I16: B16 = (B16, B16, B16) int::med3_i16;
             Med3U16: B16 = (B16, B16, B16) int::med3_u16;
-            AddU16: B16 = (B16, B16) u16::wrapping_add;
-            SubU16: B16 = (B16, B16) u16::wrapping_sub;
-            SubrevU16: B16 = (B16, B16) int::sub_rev16;
-            AddU16Sat: B16 = (B16, B16) u16::saturating_add;
-            SubU16Sat: B16 = (B16, B16) u16::saturating_sub;
-            SubrevU16Sat: B16 = (B16, B16) int::sub_rev16_sat;
-            AddI16: B16 = (B16, B16) u16::wrapping_add;
-            SubI16: B16 = (B16, B16) u16::wrapping_sub;
-            AddI16Sat: B16 = (B16, B16) int::add_i16_sat;
-            SubI16Sat: B16 = (B16, B16) int::sub_i16_sat;
             MulLoU16: B16 = (B16, B16) u16::wrapping_mul;
             MinI16: B16 = (B16, B16) int::min_i16;
             MaxI16: B16 = (B16, B16) int::max_i16;
@@ -271,31 +251,48 @@ macro_rules! for_each_op {
             AddMinI32: B32 = (B32, B32, B32) int::add_min_i32;
             AddMinU32: B32 = (B32, B32, B32) int::add_min_u32;
             PackB32F16: B32 = (F16, F16) int::pack;
-            Dot4U32U8: B32 = (B32, B32, B32) int::dot4_u32_u8;
-            Dot8U32U4: B32 = (B32, B32, B32) int::dot8_u32_u4;
-            Dot2I32I16: B32 = (P16, P16, B32) int::dot2_i32_i16;
-            Dot2U32U16: B32 = (P16, P16, B32) int::dot2_u32_u16;
-            Dot4I32I8: B32 = (B32, B32, B32) int::dot4_i32_i8;
-            Dot8I32I4: B32 = (B32, B32, B32) int::dot8_i32_i4;
-            Dot4U32U8Sat: B32 = (B32, B32, B32) int::dot_sat::<8, false>;
-            Dot8U32U4Sat: B32 = (B32, B32, B32) int::dot_sat::<4, false>;
-            Dot2I32I16Sat: B32 = (P16, P16, B32) int::dot_sat::<16, true>;
-            Dot2U32U16Sat: B32 = (P16, P16, B32) int::dot_sat::<16, false>;
-            Dot4I32I8Sat: B32 = (B32, B32, B32) int::dot_sat::<8, true>;
-            Dot8I32I4Sat: B32 = (B32, B32, B32) int::dot_sat::<4, true>;
+        }
+        // The same, and with the clamp bit: AMD's manuals and LLVM's page of modifiers have integer results stop at the largest and smallest
+        // number of their type.
+        saturating {
+            AddU32, AddU32Sat: B32 = (B32, B32) u32::wrapping_add, u32::saturating_add;
+            SubU32, SubU32Sat: B32 = (B32, B32) u32::wrapping_sub, u32::saturating_sub;
+            SubrevU32, SubrevU32Sat: B32 = (B32, B32) int::sub_rev, int::sub_rev_sat;
+            AddI32, AddI32Sat: B32 = (B32, B32) u32::wrapping_add, int::add_i32_sat;
+            SubI32, SubI32Sat: B32 = (B32, B32) u32::wrapping_sub, int::sub_i32_sat;
+            AddU16, AddU16Sat: B16 = (B16, B16) u16::wrapping_add, u16::saturating_add;
+            SubU16, SubU16Sat: B16 = (B16, B16) u16::wrapping_sub, u16::saturating_sub;
+            SubrevU16, SubrevU16Sat: B16 = (B16, B16) int::sub_rev16, int::sub_rev16_sat;
+            AddI16, AddI16Sat: B16 = (B16, B16) u16::wrapping_add, int::add_i16_sat;
+            SubI16, SubI16Sat: B16 = (B16, B16) u16::wrapping_sub, int::sub_i16_sat;
+            MulI32I24, MulI32I24Sat: B32 = (B32, B32) int::mul_i24, int::mul_i24_sat;
+            MulU32U24, MulU32U24Sat: B32 = (B32, B32) int::mul_u24, int::mul_u24_sat;
+            MadI32I24, MadI32I24Sat: B32 = (B32, B32, B32) int::mad_i24, int::mad_i24_sat;
+            MadU32U24, MadU32U24Sat: B32 = (B32, B32, B32) int::mad_u24, int::mad_u24_sat;
+            MadU32U16, MadU32U16Sat: B32 = (B16, B16, B32) int::mad_u32_u16, int::mad_u32_u16_sat;
+            MadI32I16, MadI32I16Sat: B32 = (B16, B16, B32) int::mad_i32_i16, int::mad_i32_i16_sat;
+            SadU8, SadU8Sat: B32 = (B32, B32, B32) int::sad_u8, int::sad_u8_sat;
+            SadHiU8, SadHiU8Sat: B32 = (B32, B32, B32) int::sad_hi_u8, int::sad_hi_u8_sat;
+            SadU16, SadU16Sat: B32 = (B32, B32, B32) int::sad_u16, int::sad_u16_sat;
+            SadU32, SadU32Sat: B32 = (B32, B32, B32) int::sad_u32, int::sad_u32_sat;
+            MsadU8, MsadU8Sat: B32 = (B32, B32, B32) int::msad_u8, int::msad_u8_sat;
+            MadU16, MadU16Sat: B16 = (B16, B16, B16) int::mad16, int::mad_u16_sat;
+            MadI16, MadI16Sat: B16 = (B16, B16, B16) int::mad16, int::mad_i16_sat;
+            Dot4U32U8, Dot4U32U8Sat: B32 = (B32, B32, B32) int::dot4_u32_u8, int::dot_sat::<8, false>;
+            Dot8U32U4, Dot8U32U4Sat: B32 = (B32, B32, B32) int::dot8_u32_u4, int::dot_sat::<4, false>;
+            Dot2I32I16, Dot2I32I16Sat: B32 = (P16, P16, B32) int::dot2_i32_i16, int::dot_sat::<16, true>;
+            Dot2U32U16, Dot2U32U16Sat: B32 = (P16, P16, B32) int::dot2_u32_u16, int::dot_sat::<16, false>;
+            Dot4I32I8, Dot4I32I8Sat: B32 = (B32, B32, B32) int::dot4_i32_i8, int::dot_sat::<8, true>;
+            Dot8I32I4, Dot8I32I4Sat: B32 = (B32, B32, B32) int::dot8_i32_i4, int::dot_sat::<4, true>;
         }
         // Lane functions that follow the floating-point mode.
         float {
-            CvtF32I32: F32 = (B32) convert::f32_of_i32;
-            CvtF32U32: F32 = (B32) convert::f32_of_u32;
             CvtF32Ubyte0: F32 = (B32) convert::f32_of_byte::<0>;
             CvtF32Ubyte1: F32 = (B32) convert::f32_of_byte::<1>;
             CvtF32Ubyte2: F32 = (B32) convert::f32_of_byte::<2>;
             CvtF32Ubyte3: F32 = (B32) convert::f32_of_byte::<3>;
             CvtF64I32: F64 = (B32) convert::f64_of_i32;
             CvtF64U32: F64 = (B32) convert::f64_of_u32;
-            CvtF16U16: F16 = (B16) convert::f16_of_u16;
-            CvtF16I16: F16 = (B16) convert::f16_of_i16;
             CvtU32F32: B32 = (F32) convert::u32_of::<fp::F32>;
             CvtI32F32: B32 = (F32) convert::i32_of::<fp::F32>;
             CvtU32F64: B32 = (F64) convert::u32_of::<fp::F64>;
@@ -305,9 +302,7 @@ macro_rules! for_each_op {
             CvtNearestI32F32: B32 = (F32) convert::nearest_i32;
             CvtFloorI32F32: B32 = (F32) convert::floor_i32;
             CvtOffF32I4: F32 = (B32) convert::off_f32_i4;
-            CvtF16F32: F16 = (F32) convert::f16_of_f32;
             CvtF32F16: F32 = (F16) convert::f32_of_f16;
-            CvtF32F64: F32 = (F64) convert::f32_of_f64;
             CvtF64F32: F64 = (F32) convert::f64_of_f32;
             CvtNormI16F16: B16 = (F16) convert::norm_i16::<fp::F16>;
             CvtNormU16F16: B16 = (F16) convert::norm_u16::<fp::F16>;
@@ -387,27 +382,10 @@ macro_rules! for_each_op {
             FrexpMantF16: F16 = (F16) fp::frexp_mant::<fp::F16>;
             FrexpMantF32: F32 = (F32) fp::frexp_mant::<fp::F32>;
             FrexpMantF64: F64 = (F64) fp::frexp_mant::<fp::F64>;
-            LdexpF16: F16 = (F16, B16) fp::ldexp16;
-            LdexpF32: F32 = (F32, B32) fp::ldexp::<fp::F32>;
-            LdexpF64: F64 = (F64, B32) fp::ldexp::<fp::F64>;
-            AddF16: F16 = (F16, F16) fp::add::<fp::F16>;
-            SubF16: F16 = (F16, F16) fp::sub::<fp::F16>;
-            SubrevF16: F16 = (F16, F16) fp::sub_rev::<fp::F16>;
-            MulF16: F16 = (F16, F16) fp::mul::<fp::F16>;
             MinF16: F16 = (F16, F16) fp::min::<fp::F16>;
             MaxF16: F16 = (F16, F16) fp::max::<fp::F16>;
-            FmaF16: F16 = (F16, F16, F16) fp::fma::<fp::F16>;
-            MadF16: F16 = (F16, F16, F16) fp::mad::<fp::F16>;
-            AddF32: F32 = (F32, F32) fp::add::<fp::F32>;
-            SubF32: F32 = (F32, F32) fp::sub::<fp::F32>;
-            SubrevF32: F32 = (F32, F32) fp::sub_rev::<fp::F32>;
-            MulF32: F32 = (F32, F32) fp::mul::<fp::F32>;
             MinF32: F32 = (F32, F32) fp::min::<fp::F32>;
             MaxF32: F32 = (F32, F32) fp::max::<fp::F32>;
-            FmaF32: F32 = (F32, F32, F32) fp::fma::<fp::F32>;
-            MadF32: F32 = (F32, F32, F32) fp::mad_flushed;
-            AddF64: F64 = (F64, F64) fp::add::<fp::F64>;
-            MulF64: F64 = (F64, F64) fp::mul::<fp::F64>;
             MinimumF16: F16 = (F16, F16) fp::minimum::<fp::F16>;
             MaximumF16: F16 = (F16, F16) fp::maximum::<fp::F16>;
             MinimumF32: F32 = (F32, F32) fp::minimum::<fp::F32>;
@@ -416,37 +394,6 @@ macro_rules! for_each_op {
             MaximumF64: F64 = (F64, F64) fp::maximum::<fp::F64>;
             MinF64: F64 = (F64, F64) fp::min::<fp::F64>;
             MaxF64: F64 = (F64, F64) fp::max::<fp::F64>;
-            FmaF64: F64 = (F64, F64, F64) fp::fma::<fp::F64>;
-            AddF16Directed: F16 = (F16, F16) directed::add::<fp::F16>;
-            SubF16Directed: F16 = (F16, F16) directed::sub::<fp::F16>;
-            SubrevF16Directed: F16 = (F16, F16) directed::sub_rev::<fp::F16>;
-            MulF16Directed: F16 = (F16, F16) directed::mul::<fp::F16>;
-            FmaF16Directed: F16 = (F16, F16, F16) directed::fma::<fp::F16>;
-            MadF16Directed: F16 = (F16, F16, F16) directed::mad::<fp::F16>;
-            LdexpF16Directed: F16 = (F16, B16) directed::ldexp16;
-            AddF32Directed: F32 = (F32, F32) directed::add::<fp::F32>;
-            SubF32Directed: F32 = (F32, F32) directed::sub::<fp::F32>;
-            SubrevF32Directed: F32 = (F32, F32) directed::sub_rev::<fp::F32>;
-            MulF32Directed: F32 = (F32, F32) directed::mul::<fp::F32>;
-            FmaF32Directed: F32 = (F32, F32, F32) directed::fma::<fp::F32>;
-            LdexpF32Directed: F32 = (F32, B32) directed::ldexp::<fp::F32>;
-            AddF64Directed: F64 = (F64, F64) directed::add::<fp::F64>;
-            MulF64Directed: F64 = (F64, F64) directed::mul::<fp::F64>;
-            FmaF64Directed: F64 = (F64, F64, F64) directed::fma::<fp::F64>;
-            LdexpF64Directed: F64 = (F64, B32) directed::ldexp::<fp::F64>;
-            CvtF16F32Directed: F16 = (F32) directed::f16_of_f32;
-            CvtF32F64Directed: F32 = (F64) convert::f32_of_f64_directed;
-            CvtF32I32Directed: F32 = (B32) convert::f32_of_i32_directed;
-            CvtF32U32Directed: F32 = (B32) convert::f32_of_u32_directed;
-            CvtF16U16Directed: F16 = (B16) convert::f16_of_u16_directed;
-            CvtF16I16Directed: F16 = (B16) convert::f16_of_i16_directed;
-            MulDx9ZeroF32: F32 = (F32, F32) fp::mul_dx9_zero;
-            FmaDx9ZeroF32: F32 = (F32, F32, F32) fp::fma_dx9_zero;
-            MullitF32: F32 = (F32, F32, F32) fp::mullit;
-            MadF32Directed: F32 = (F32, F32, F32) directed::mad_flushed;
-            MulDx9ZeroF32Directed: F32 = (F32, F32) directed::mul_dx9_zero;
-            FmaDx9ZeroF32Directed: F32 = (F32, F32, F32) directed::fma_dx9_zero;
-            MullitF32Directed: F32 = (F32, F32, F32) directed::mullit;
             Min3F16: F16 = (F16, F16, F16) fp::min3::<fp::F16>;
             Max3F16: F16 = (F16, F16, F16) fp::max3::<fp::F16>;
             Med3F16: F16 = (F16, F16, F16) fp::med3::<fp::F16>;
@@ -473,21 +420,39 @@ macro_rules! for_each_op {
             CubetcF32: F32 = (F32, F32, F32) cube::tc;
             CubemaF32: F32 = (F32, F32, F32) cube::ma;
         }
+        // The same that round: to nearest even, and as the mode says.
+        directed {
+            AddF16, AddF16Directed: F16 = (F16, F16) fp::add::<fp::F16>, directed::add::<fp::F16>;
+            SubF16, SubF16Directed: F16 = (F16, F16) fp::sub::<fp::F16>, directed::sub::<fp::F16>;
+            SubrevF16, SubrevF16Directed: F16 = (F16, F16) fp::sub_rev::<fp::F16>, directed::sub_rev::<fp::F16>;
+            MulF16, MulF16Directed: F16 = (F16, F16) fp::mul::<fp::F16>, directed::mul::<fp::F16>;
+            FmaF16, FmaF16Directed: F16 = (F16, F16, F16) fp::fma::<fp::F16>, directed::fma::<fp::F16>;
+            MadF16, MadF16Directed: F16 = (F16, F16, F16) fp::mad::<fp::F16>, directed::mad::<fp::F16>;
+            LdexpF16, LdexpF16Directed: F16 = (F16, B16) fp::ldexp16, directed::ldexp16;
+            AddF32, AddF32Directed: F32 = (F32, F32) fp::add::<fp::F32>, directed::add::<fp::F32>;
+            SubF32, SubF32Directed: F32 = (F32, F32) fp::sub::<fp::F32>, directed::sub::<fp::F32>;
+            SubrevF32, SubrevF32Directed: F32 = (F32, F32) fp::sub_rev::<fp::F32>, directed::sub_rev::<fp::F32>;
+            MulF32, MulF32Directed: F32 = (F32, F32) fp::mul::<fp::F32>, directed::mul::<fp::F32>;
+            FmaF32, FmaF32Directed: F32 = (F32, F32, F32) fp::fma::<fp::F32>, directed::fma::<fp::F32>;
+            LdexpF32, LdexpF32Directed: F32 = (F32, B32) fp::ldexp::<fp::F32>, directed::ldexp::<fp::F32>;
+            AddF64, AddF64Directed: F64 = (F64, F64) fp::add::<fp::F64>, directed::add::<fp::F64>;
+            MulF64, MulF64Directed: F64 = (F64, F64) fp::mul::<fp::F64>, directed::mul::<fp::F64>;
+            FmaF64, FmaF64Directed: F64 = (F64, F64, F64) fp::fma::<fp::F64>, directed::fma::<fp::F64>;
+            LdexpF64, LdexpF64Directed: F64 = (F64, B32) fp::ldexp::<fp::F64>, directed::ldexp::<fp::F64>;
+            CvtF16F32, CvtF16F32Directed: F16 = (F32) convert::f16_of_f32, directed::f16_of_f32;
+            CvtF32F64, CvtF32F64Directed: F32 = (F64) convert::f32_of_f64, convert::f32_of_f64_directed;
+            CvtF32I32, CvtF32I32Directed: F32 = (B32) convert::f32_of_i32, convert::f32_of_i32_directed;
+            CvtF32U32, CvtF32U32Directed: F32 = (B32) convert::f32_of_u32, convert::f32_of_u32_directed;
+            CvtF16U16, CvtF16U16Directed: F16 = (B16) convert::f16_of_u16, convert::f16_of_u16_directed;
+            CvtF16I16, CvtF16I16Directed: F16 = (B16) convert::f16_of_i16, convert::f16_of_i16_directed;
+            MadF32, MadF32Directed: F32 = (F32, F32, F32) fp::mad_flushed, directed::mad_flushed;
+            MulDx9ZeroF32, MulDx9ZeroF32Directed: F32 = (F32, F32) fp::mul_dx9_zero, directed::mul_dx9_zero;
+            FmaDx9ZeroF32, FmaDx9ZeroF32Directed: F32 = (F32, F32, F32) fp::fma_dx9_zero, directed::fma_dx9_zero;
+            MullitF32, MullitF32Directed: F32 = (F32, F32, F32) fp::mullit, directed::mullit;
+        }
         // Functions of 16 bits, applied to both halves of a register.
         packed_int {
-            PkMadI16: P16 = (P16, P16, P16) int::mad16;
-            PkMadU16: P16 = (P16, P16, P16) int::mad16;
             PkMulLoU16: P16 = (P16, P16) u16::wrapping_mul;
-            PkAddI16: P16 = (P16, P16) u16::wrapping_add;
-            PkSubI16: P16 = (P16, P16) u16::wrapping_sub;
-            PkAddU16: P16 = (P16, P16) u16::wrapping_add;
-            PkSubU16: P16 = (P16, P16) u16::wrapping_sub;
-            PkAddI16Sat: P16 = (P16, P16) int::add_i16_sat;
-            PkSubI16Sat: P16 = (P16, P16) int::sub_i16_sat;
-            PkAddU16Sat: P16 = (P16, P16) u16::saturating_add;
-            PkSubU16Sat: P16 = (P16, P16) u16::saturating_sub;
-            PkMadI16Sat: P16 = (P16, P16, P16) int::mad_i16_sat;
-            PkMadU16Sat: P16 = (P16, P16, P16) int::mad_u16_sat;
             PkLshlrevB16: P16 = (P16, P16) int::shl16_rev;
             PkLshrrevB16: P16 = (P16, P16) int::shr16_rev;
             PkAshrrevI16: P16 = (P16, P16) int::sar16_rev;
@@ -504,13 +469,15 @@ macro_rules! for_each_op {
             PkAddMinI16: P16 = (P16, P16, P16) int::add_min_i16;
             PkAddMinU16: P16 = (P16, P16, P16) int::add_min_u16;
         }
+        packed_saturating {
+            PkAddI16, PkAddI16Sat: P16 = (P16, P16) u16::wrapping_add, int::add_i16_sat;
+            PkSubI16, PkSubI16Sat: P16 = (P16, P16) u16::wrapping_sub, int::sub_i16_sat;
+            PkAddU16, PkAddU16Sat: P16 = (P16, P16) u16::wrapping_add, u16::saturating_add;
+            PkSubU16, PkSubU16Sat: P16 = (P16, P16) u16::wrapping_sub, u16::saturating_sub;
+            PkMadI16, PkMadI16Sat: P16 = (P16, P16, P16) int::mad16, int::mad_i16_sat;
+            PkMadU16, PkMadU16Sat: P16 = (P16, P16, P16) int::mad16, int::mad_u16_sat;
+        }
         packed_float {
-            PkFmaF16: PF16 = (PF16, PF16, PF16) fp::fma::<fp::F16>;
-            PkAddF16: PF16 = (PF16, PF16) fp::add::<fp::F16>;
-            PkMulF16: PF16 = (PF16, PF16) fp::mul::<fp::F16>;
-            PkFmaF16Directed: PF16 = (PF16, PF16, PF16) directed::fma::<fp::F16>;
-            PkAddF16Directed: PF16 = (PF16, PF16) directed::add::<fp::F16>;
-            PkMulF16Directed: PF16 = (PF16, PF16) directed::mul::<fp::F16>;
             PkMinF16: PF16 = (PF16, PF16) fp::min::<fp::F16>;
             PkMaxF16: PF16 = (PF16, PF16) fp::max::<fp::F16>;
             PkMinimumF16: PF16 = (PF16, PF16) fp::minimum::<fp::F16>;
@@ -524,6 +491,11 @@ macro_rules! for_each_op {
             PkMulBf16: PBf16 = (PBf16, PBf16) fp::mul::<fp::Bf16>;
             PkMinBf16: PBf16 = (PBf16, PBf16) fp::min::<fp::Bf16>;
             PkMaxBf16: PBf16 = (PBf16, PBf16) fp::max::<fp::Bf16>;
+        }
+        packed_directed {
+            PkFmaF16, PkFmaF16Directed: PF16 = (PF16, PF16, PF16) fp::fma::<fp::F16>, directed::fma::<fp::F16>;
+            PkAddF16, PkAddF16Directed: PF16 = (PF16, PF16) fp::add::<fp::F16>, directed::add::<fp::F16>;
+            PkMulF16, PkMulF16Directed: PF16 = (PF16, PF16) fp::mul::<fp::F16>, directed::mul::<fp::F16>;
         }
         // Comparisons: which relations count as true is part of the opcode.
         compare {
@@ -654,33 +626,19 @@ macro_rules! for_each_op {
             SBitset1B64: B64 = (B32) scalar::bitset1_64;
         }
         // EXEC becomes the function of the source and of EXEC; SCC tells whether a lane is left.
-        exec32 {
-            SAndSaveexecB32: B32 = (B32) |s, e| s & e;
-            SOrSaveexecB32: B32 = (B32) |s, e| s | e;
-            SXorSaveexecB32: B32 = (B32) |s, e| s ^ e;
-            SNandSaveexecB32: B32 = (B32) |s, e| !(s & e);
-            SNorSaveexecB32: B32 = (B32) |s, e| !(s | e);
-            SXnorSaveexecB32: B32 = (B32) |s, e| !(s ^ e);
-            SAndNot0SaveexecB32: B32 = (B32) |s, e| !s & e;
-            SOrNot0SaveexecB32: B32 = (B32) |s, e| !s | e;
-            SAndNot1SaveexecB32: B32 = (B32) |s, e| s & !e;
-            SOrNot1SaveexecB32: B32 = (B32) |s, e| s | !e;
-            SAndNot0WrexecB32: B32 = (B32) |s, e| !s & e;
-            SAndNot1WrexecB32: B32 = (B32) |s, e| s & !e;
-        }
-        exec64 {
-            SAndSaveexecB64: B64 = (B64) |s, e| s & e;
-            SOrSaveexecB64: B64 = (B64) |s, e| s | e;
-            SXorSaveexecB64: B64 = (B64) |s, e| s ^ e;
-            SNandSaveexecB64: B64 = (B64) |s, e| !(s & e);
-            SNorSaveexecB64: B64 = (B64) |s, e| !(s | e);
-            SXnorSaveexecB64: B64 = (B64) |s, e| !(s ^ e);
-            SAndNot0SaveexecB64: B64 = (B64) |s, e| !s & e;
-            SOrNot0SaveexecB64: B64 = (B64) |s, e| !s | e;
-            SAndNot1SaveexecB64: B64 = (B64) |s, e| s & !e;
-            SOrNot1SaveexecB64: B64 = (B64) |s, e| s | !e;
-            SAndNot0WrexecB64: B64 = (B64) |s, e| !s & e;
-            SAndNot1WrexecB64: B64 = (B64) |s, e| s & !e;
+        exec {
+            SAndSaveexecB32, SAndSaveexecB64: |s, e| s & e;
+            SOrSaveexecB32, SOrSaveexecB64: |s, e| s | e;
+            SXorSaveexecB32, SXorSaveexecB64: |s, e| s ^ e;
+            SNandSaveexecB32, SNandSaveexecB64: |s, e| !(s & e);
+            SNorSaveexecB32, SNorSaveexecB64: |s, e| !(s | e);
+            SXnorSaveexecB32, SXnorSaveexecB64: |s, e| !(s ^ e);
+            SAndNot0SaveexecB32, SAndNot0SaveexecB64: |s, e| !s & e;
+            SOrNot0SaveexecB32, SOrNot0SaveexecB64: |s, e| !s | e;
+            SAndNot1SaveexecB32, SAndNot1SaveexecB64: |s, e| s & !e;
+            SOrNot1SaveexecB32, SOrNot1SaveexecB64: |s, e| s | !e;
+            SAndNot0WrexecB32, SAndNot0WrexecB64: |s, e| !s & e;
+            SAndNot1WrexecB32, SAndNot1WrexecB64: |s, e| s & !e;
         }
         // Scalar functions that follow the floating-point mode: one that rounds to nearest even, and one that asks the mode how to
         // round. Half precision is in the low half of a register; the other half of a result is zero.
@@ -1212,12 +1170,13 @@ macro_rules! define {
         scalar { $($s:ident: $sd:ident = ($($ss:ident),*) $sf:expr;)* }
         scalar_scc { $($x:ident: $xd:ident = ($($xs:ident),*) $xf:expr;)* }
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
-        exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
-        exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        exec { $($e:ident, $g:ident: $ef:expr;)* }
         scalar_float { $($y:ident: $yd:ident = ($($ys:ident),*) $yf:expr, $yg:expr;)* }
         scalar_compare { $($z:ident: $zd:ident = ($($zs:ident),*) $zf:expr;)* }
         vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($vr:tt)*] $vf:expr;)* }
         other { $($n:ident: $nd:ident + $nm:ident = ($($ns:ident),*) $nu:expr;)* }
+        saturated { $($plain:ident $saturated:ident)* }
+        directed { $($nearest:ident $directed:ident)* }
     ) => {
         /// What an instruction does, whatever its encoding. Names follow the mnemonics without `v_` and encoding suffix;
         /// scalar operations begin with `S`.
@@ -1239,8 +1198,8 @@ macro_rules! define {
                     $(Op::$s => (Kind::$sd, Kind::Void, &[$(Kind::$ss),*]),)*
                     $(Op::$x => (Kind::$xd, Kind::Void, &[$(Kind::$xs),*]),)*
                     $(Op::$o => (Kind::$od, Kind::Void, &[$(Kind::$os),*]),)*
-                    $(Op::$e => (Kind::$ed, Kind::Void, &[$(Kind::$es),*]),)*
-                    $(Op::$g => (Kind::$gd, Kind::Void, &[$(Kind::$gs),*]),)*
+                    $(Op::$e => (Kind::B32, Kind::Void, &[Kind::B32]),)*
+                    $(Op::$g => (Kind::B64, Kind::Void, &[Kind::B64]),)*
                     $(Op::$y => (Kind::$yd, Kind::Void, &[$(Kind::$ys),*]),)*
                     $(Op::$z => (Kind::$zd, Kind::Void, &[$(Kind::$zs),*]),)*
                     $(Op::$v => (Kind::$vd, Kind::$vm, &[$(Kind::$vs),*]),)*
@@ -1268,6 +1227,28 @@ macro_rules! define {
                     $(Op::$y)|* | $(Op::$z)|* => Unit::Scalar,
                     $(Op::$v)|* => Unit::Vector,
                     $(Op::$n => $nu,)*
+                }
+            }
+
+            /// The operation that a set clamp bit asks for. `None` where another function says what the bit does, or where that is not
+            /// clear; float results are clamped to 0..=1 where they are written.
+            pub(crate) fn saturated(self) -> Option<Op> {
+                match self {
+                    $(Op::$plain => Some(Op::$saturated),)*
+                    _ => None,
+                }
+            }
+
+            /// The operation that asks the mode how to round, where this one rounds to nearest even.
+            pub(crate) fn directed(self) -> Option<Op> {
+                match self {
+                    $(Op::$nearest => Some(Op::$directed),)*
+                    Op::PkFmaF32 => Some(Op::PkFmaF32Directed),
+                    Op::PkMulF32 => Some(Op::PkMulF32Directed),
+                    Op::PkAddF32 => Some(Op::PkAddF32Directed),
+                    Op::DivFmasF32 => Some(Op::DivFmasF32Directed),
+                    Op::DivFmasF64 => Some(Op::DivFmasF64Directed),
+                    _ => None,
                 }
             }
 

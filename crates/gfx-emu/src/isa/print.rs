@@ -41,7 +41,7 @@ fn mnemonic(inst: &Instruction) -> String {
         ..inst.name()
     };
     let short = |name: &str| matches!(name, "VOP1" | "VOP2" | "VOPC");
-    let mut formats = inst.isa.formats().iter();
+    let mut formats = inst.isa.formats();
     let short = formats.any(|(name, rows)| short(name) && rows.contains(inst.row));
     let suffix = match (inst.format, inst.dpp) {
         _ if inst.sdwa.is_some() => "_sdwa",

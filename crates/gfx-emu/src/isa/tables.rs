@@ -1,17 +1,10 @@
-//! THE table of instructions of RDNA3 (gfx1100), and in `tables/` those of the others: opcode, mnemonic, operation; one row an
-//! instruction, one list a format.
+//! THE table of instructions: opcodes, mnemonic, operation; one row an instruction, one list a format.
 //!
-//! Decoder, printer and executor all read these rows. What an operation computes and which operands it has is in
-//! `ops.rs`; how a format lays out its fields is in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
-//! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa/decode.rs`.
-
-pub(crate) mod cdna2;
-pub(crate) mod cdna3;
-pub(crate) mod cdna4;
-pub(crate) mod gfx125;
-pub(crate) mod rdna2;
-pub(crate) mod rdna35;
-pub(crate) mod rdna4;
+//! Opcodes come in three numberings, by the cards that began them here: GFX11's (RDNA3, gfx1100), GFX10's (RDNA2, gfx1030) and GFX9's
+//! (CDNA3, gfx942). Where the other cards depart from these is in files of their own. Decoder, printer and executor all read these rows.
+//! What an operation computes and which operands it has is in `ops.rs`; how a format lays out its fields is in `decode.rs`. Opcode numbers:
+//! "RDNA3 Instruction Set Architecture", chapter 15, "RDNA 2 Instruction Set Architecture" and "AMD Instinct MI300 Instruction Set
+//! Architecture", chapters 12, checked against LLVM 19's disassembler by `tests/isa`.
 
 use super::ops::Op::{self, *};
 
@@ -73,227 +66,20 @@ pub(crate) struct InstructionRow {
     pub(crate) relations: u8,
 }
 
-/// Rows of one instruction set, with the formats they belong to.
-pub(crate) type Formats = [(&'static str, &'static [InstructionRow])];
+/// Rows of each of the three numberings.
+struct Numbered {
+    rdna3: &'static [InstructionRow],
+    rdna2: &'static [InstructionRow],
+    cdna3: &'static [InstructionRow],
+}
 
-/// All of RDNA3.
-pub(crate) const RDNA3: &Formats = &[
-    ("SOP1", SOP1),
-    ("SOP2", SOP2),
-    ("SOPC", SOPC),
-    ("SOPK", SOPK),
-    ("SOPP", SOPP),
-    ("SMEM", SMEM),
-    ("VOP1", VOP1),
-    ("VOP2", VOP2),
-    ("VOPC", VOPC),
-    ("VOP3", VOP3),
-    ("VOP3P", VOP3P),
-    ("VOPD", VOPD),
-    ("DS", DS),
-    ("FLAT", FLAT),
-    ("MUBUF", MUBUF),
-];
-
-/// All of RDNA2.
-pub(crate) const RDNA2: &Formats = &[
-    ("SOP1", rdna2::SOP1),
-    ("SOP2", rdna2::SOP2),
-    ("SOPC", rdna2::SOPC),
-    ("SOPK", rdna2::SOPK),
-    ("SOPP", rdna2::SOPP),
-    ("SMEM", rdna2::SMEM),
-    ("VOP1", rdna2::VOP1),
-    ("VOP2", rdna2::VOP2),
-    ("VOPC", rdna2::VOPC),
-    ("VOP3", rdna2::VOP3),
-    ("VOP3P", rdna2::VOP3P),
-    ("DS", rdna2::DS),
-    ("FLAT", rdna2::FLAT),
-    ("FLAT to LDS", rdna2::TO_LDS),
-    ("MUBUF", rdna2::MUBUF),
-];
-
-/// All of RDNA3.5: what it has of its own comes first.
-pub(crate) const RDNA35: &Formats = &[
-    ("SOP1", rdna35::SOP1),
-    ("SOP1", SOP1),
-    ("SOP2", rdna35::SOP2),
-    ("SOP2", SOP2),
-    ("SOPC", rdna35::SOPC),
-    ("SOPC", SOPC),
-    ("SOPK", SOPK),
-    ("SOPP", rdna35::SOPP),
-    ("SOPP", SOPP),
-    ("SMEM", SMEM),
-    ("VOP1", VOP1),
-    ("VOP2", VOP2),
-    ("VOPC", VOPC),
-    ("VOP3", VOP3),
-    ("VOP3P", VOP3P),
-    ("VOPD", VOPD),
-    ("DS", DS),
-    ("FLAT", FLAT),
-    ("MUBUF", MUBUF),
-];
-
-/// All of RDNA4: what it has of its own comes first.
-pub(crate) const RDNA4: &Formats = &[
-    ("SOP1", rdna4::SOP1),
-    ("SOP1", rdna35::SOP1),
-    ("SOP1", SOP1),
-    ("SOP2", rdna4::SOP2),
-    ("SOP2", rdna35::SOP2),
-    ("SOP2", SOP2),
-    ("SOPC", rdna35::SOPC),
-    ("SOPC", SOPC),
-    ("SOPK", rdna4::SOPK),
-    ("SOPK", SOPK),
-    ("SOPP", rdna4::SOPP),
-    ("SOPP", rdna35::SOPP),
-    ("SOPP", SOPP),
-    ("SMEM", rdna4::SMEM),
-    ("VOP1", rdna4::VOP1),
-    ("VOP1", VOP1),
-    ("VOP2", rdna4::VOP2),
-    ("VOP2", VOP2),
-    ("VOPC", rdna4::VOPC),
-    ("VOPC", VOPC),
-    ("VOP3", rdna4::VOP3),
-    ("VOP3", VOP3),
-    ("VOP3P", rdna4::VOP3P),
-    ("VOP3P", VOP3P),
-    ("VOPD", rdna4::VOPD),
-    ("VOPD", VOPD),
-    ("DS", rdna4::DS),
-    ("DS", DS),
-    ("FLAT", rdna4::FLAT),
-    ("FLAT", FLAT),
-    ("MUBUF", rdna4::MUBUF),
-    ("MUBUF", MUBUF),
-];
-
-/// All of GFX12.5: what it has of its own comes first.
-pub(crate) const GFX125: &Formats = &[
-    ("SOP1", gfx125::SOP1),
-    ("SOP1", rdna4::SOP1),
-    ("SOP1", rdna35::SOP1),
-    ("SOP1", SOP1),
-    ("SOP2", rdna4::SOP2),
-    ("SOP2", rdna35::SOP2),
-    ("SOP2", SOP2),
-    ("SOPC", rdna35::SOPC),
-    ("SOPC", SOPC),
-    ("SOPK", gfx125::SOPK),
-    ("SOPK", rdna4::SOPK),
-    ("SOPK", SOPK),
-    ("SOPP", gfx125::SOPP),
-    ("SOPP", rdna4::SOPP),
-    ("SOPP", rdna35::SOPP),
-    ("SOPP", SOPP),
-    ("SMEM", rdna4::SMEM),
-    ("VOP1", gfx125::VOP1),
-    ("VOP1", rdna4::VOP1),
-    ("VOP1", VOP1),
-    ("VOP2", gfx125::VOP2),
-    ("VOP2", rdna4::VOP2),
-    ("VOP2", VOP2),
-    ("VOPC", rdna4::VOPC),
-    ("VOPC", VOPC),
-    ("VOP3", gfx125::VOP3),
-    ("VOP3", rdna4::VOP3),
-    ("VOP3", VOP3),
-    ("VOP3P", gfx125::VOP3P),
-    ("VOP3P", rdna4::VOP3P),
-    ("VOP3P", VOP3P),
-    ("VOPD", gfx125::VOPD),
-    ("VOPD", rdna4::VOPD),
-    ("VOPD", VOPD),
-    ("VOPD3", gfx125::VOPD3),
-    ("DS", gfx125::DS),
-    ("DS", rdna4::DS),
-    ("DS", DS),
-    ("FLAT", gfx125::FLAT),
-    ("FLAT", rdna4::FLAT),
-    ("FLAT", FLAT),
-    ("MUBUF", gfx125::MUBUF),
-    ("MUBUF", rdna4::MUBUF),
-    ("MUBUF", MUBUF),
-];
-
-/// All of CDNA3.
-pub(crate) const CDNA3: &Formats = &[
-    ("SOP1", cdna3::SOP1),
-    ("SOP2", cdna3::SOP2),
-    ("SOPC", cdna3::SOPC),
-    ("SOPK", cdna3::SOPK),
-    ("SOPP", cdna3::SOPP),
-    ("SMEM", cdna3::SMEM),
-    ("VOP1", cdna3::VOP1),
-    ("VOP2", cdna3::VOP2),
-    ("VOPC", cdna3::VOPC),
-    ("VOPC", cdna3::CLASS),
-    ("VOP3", cdna3::VOP3),
-    ("VOP3P", cdna3::VOP3P),
-    ("DS", cdna3::DS),
-    ("FLAT", cdna3::FLAT),
-    ("MUBUF", cdna3::MUBUF),
-];
-
-/// All of CDNA2: what it has of its own comes first.
-pub(crate) const CDNA2: &Formats = &[
-    ("SOP1", cdna3::SOP1),
-    ("SOP2", cdna3::SOP2),
-    ("SOPC", cdna3::SOPC),
-    ("SOPK", cdna3::SOPK),
-    ("SOPP", cdna3::SOPP),
-    ("SMEM", cdna3::SMEM),
-    ("VOP1", cdna2::VOP1),
-    ("VOP1", cdna3::VOP1),
-    ("VOP2", cdna2::VOP2),
-    ("VOP2", cdna3::VOP2),
-    ("VOPC", cdna3::VOPC),
-    ("VOPC", cdna3::CLASS),
-    ("VOP3", cdna2::VOP3),
-    ("VOP3", cdna3::VOP3),
-    ("VOP3P", cdna2::VOP3P),
-    ("VOP3P", cdna3::VOP3P),
-    ("DS", cdna2::DS),
-    ("DS", cdna3::DS),
-    ("FLAT", cdna2::FLAT),
-    ("FLAT", cdna3::FLAT),
-    ("FLAT to LDS", cdna2::TO_LDS),
-    ("MUBUF", cdna2::MUBUF),
-    ("MUBUF", cdna3::MUBUF),
-];
-
-/// All of CDNA4: what it has of its own comes first.
-pub(crate) const CDNA4: &Formats = &[
-    ("SOP1", cdna3::SOP1),
-    ("SOP2", cdna3::SOP2),
-    ("SOPC", cdna3::SOPC),
-    ("SOPK", cdna3::SOPK),
-    ("SOPP", cdna3::SOPP),
-    ("SMEM", cdna3::SMEM),
-    ("VOP1", cdna4::VOP1),
-    ("VOP1", cdna3::VOP1),
-    ("VOP2", cdna4::VOP2),
-    ("VOP2", cdna3::VOP2),
-    ("VOPC", cdna3::VOPC),
-    ("VOPC", cdna3::CLASS),
-    ("VOP3", cdna4::VOP3),
-    ("VOP3", cdna3::VOP3),
-    ("VOP3P", cdna4::VOP3P),
-    ("VOP3P", cdna3::VOP3P),
-    ("DS", cdna4::DS),
-    ("DS", cdna3::DS),
-    ("FLAT", cdna4::FLAT),
-    ("FLAT", cdna3::FLAT),
-    ("MUBUF", cdna4::MUBUF),
-    ("MUBUF", cdna3::MUBUF),
-];
+/// The opcode of an instruction that a numbering does not have; no field is that wide.
+const NOWHERE: u16 = u16::MAX;
 
 const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> InstructionRow {
+    if opcode == NOWHERE {
+        return absent(opcode);
+    }
     InstructionRow {
         opcode,
         mnemonic,
@@ -301,6 +87,27 @@ const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> Instru
         form,
         relations: 0,
     }
+}
+
+const fn absent(opcode: u16) -> InstructionRow {
+    InstructionRow {
+        opcode,
+        mnemonic: "",
+        op: Unsupported,
+        form: Form::Absent,
+        relations: 0,
+    }
+}
+
+/// A list of opcodes that are not there.
+const fn all_absent<const N: usize>(opcodes: [u16; N]) -> [InstructionRow; N] {
+    let mut rows = [absent(NOWHERE); N];
+    let mut at = 0;
+    while at < N {
+        rows[at].opcode = opcodes[at];
+        at += 1;
+    }
+    rows
 }
 
 macro_rules! forms {
@@ -331,859 +138,154 @@ forms! {
     not_flat NotFlat
 }
 
-/// A block of comparisons of one type. The low bits of the opcode are the relations that count as true; 0x80 more
-/// writes EXEC.
-macro_rules! compare {
-    ($(($base:literal, $op:ident, $ty:literal, [$($relations:literal $name:literal),*]))*) => {
-        &[$($(
-            InstructionRow { opcode: $base + $relations, mnemonic: concat!("v_cmp_", $name, "_", $ty), op: $op, form: Form::Usual, relations: $relations },
-            InstructionRow { opcode: $base + $relations + 0x80, mnemonic: concat!("v_cmpx_", $name, "_", $ty), op: $op, form: Form::CmpX, relations: $relations },
-        )*)*]
+macro_rules! opcode {
+    (_) => {
+        NOWHERE
+    };
+    ($opcode:literal) => {
+        $opcode
     };
 }
 
-/// RDNA3, VOPC: comparisons. The VOP3 opcode is the same.
-#[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[InstructionRow] = compare! {
-    (0x00, CmpF16, "f16", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
-    (0x10, CmpF32, "f32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
-    (0x20, CmpF64, "f64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt", 15 "t"])
-    (0x30, CmpI16, "i16", [1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge"])
-    (0x38, CmpU16, "u16", [1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge"])
-    (0x40, CmpI32, "i32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge", 7 "t"])
-    (0x48, CmpU32, "u32", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge", 7 "t"])
-    (0x50, CmpI64, "i64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge", 7 "t"])
-    (0x58, CmpU64, "u64", [0 "f", 1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "ne", 6 "ge", 7 "t"])
-    // The second source is the set of classes; the function answers "equal" when the class is in it.
-    (0x7b, CmpClassF16, "f16", [2 "class"])
-    (0x7c, CmpClassF32, "f32", [2 "class"])
-    (0x7d, CmpClassF64, "f64", [2 "class"])
-};
+macro_rules! newest {
+    ($newest:literal $($old:literal)?) => {
+        $newest
+    };
+}
 
-/// RDNA3, SOP1: one scalar source.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[InstructionRow] = &[
-    row(0x00, "s_mov_b32", SMovB32),
-    row(0x01, "s_mov_b64", SMovB64),
-    row(0x02, "s_cmov_b32", SCmovB32),
-    row(0x03, "s_cmov_b64", SCmovB64),
-    row(0x04, "s_brev_b32", SBrevB32),
-    row(0x05, "s_brev_b64", SBrevB64),
-    row(0x08, "s_ctz_i32_b32", SCtzI32B32),
-    row(0x09, "s_ctz_i32_b64", SCtzI32B64),
-    row(0x0a, "s_clz_i32_u32", SClzI32U32),
-    row(0x0b, "s_clz_i32_u64", SClzI32U64),
-    row(0x0c, "s_cls_i32", SClsI32),
-    row(0x0d, "s_cls_i32_i64", SClsI32I64),
-    row(0x0e, "s_sext_i32_i8", SSextI32I8),
-    row(0x0f, "s_sext_i32_i16", SSextI32I16),
-    row(0x10, "s_bitset0_b32", SBitset0B32),
-    row(0x11, "s_bitset0_b64", SBitset0B64),
-    row(0x12, "s_bitset1_b32", SBitset1B32),
-    row(0x13, "s_bitset1_b64", SBitset1B64),
-    row(0x14, "s_bitreplicate_b64_b32", SBitreplicateB64B32),
-    row(0x15, "s_abs_i32", SAbsI32),
-    row(0x16, "s_bcnt0_i32_b32", SBcnt0I32B32),
-    row(0x17, "s_bcnt0_i32_b64", SBcnt0I32B64),
-    row(0x18, "s_bcnt1_i32_b32", SBcnt1I32B32),
-    row(0x19, "s_bcnt1_i32_b64", SBcnt1I32B64),
-    row(0x1a, "s_quadmask_b32", SQuadmaskB32),
-    row(0x1b, "s_quadmask_b64", SQuadmaskB64),
-    row(0x1c, "s_wqm_b32", SWqmB32),
-    row(0x1d, "s_wqm_b64", SWqmB64),
-    row(0x1e, "s_not_b32", SNotB32),
-    row(0x1f, "s_not_b64", SNotB64),
-    row(0x20, "s_and_saveexec_b32", SAndSaveexecB32),
-    row(0x21, "s_and_saveexec_b64", SAndSaveexecB64),
-    row(0x22, "s_or_saveexec_b32", SOrSaveexecB32),
-    row(0x23, "s_or_saveexec_b64", SOrSaveexecB64),
-    row(0x24, "s_xor_saveexec_b32", SXorSaveexecB32),
-    row(0x25, "s_xor_saveexec_b64", SXorSaveexecB64),
-    row(0x26, "s_nand_saveexec_b32", SNandSaveexecB32),
-    row(0x27, "s_nand_saveexec_b64", SNandSaveexecB64),
-    row(0x28, "s_nor_saveexec_b32", SNorSaveexecB32),
-    row(0x29, "s_nor_saveexec_b64", SNorSaveexecB64),
-    row(0x2a, "s_xnor_saveexec_b32", SXnorSaveexecB32),
-    row(0x2b, "s_xnor_saveexec_b64", SXnorSaveexecB64),
-    row(0x2c, "s_and_not0_saveexec_b32", SAndNot0SaveexecB32),
-    row(0x2d, "s_and_not0_saveexec_b64", SAndNot0SaveexecB64),
-    row(0x2e, "s_or_not0_saveexec_b32", SOrNot0SaveexecB32),
-    row(0x2f, "s_or_not0_saveexec_b64", SOrNot0SaveexecB64),
-    row(0x30, "s_and_not1_saveexec_b32", SAndNot1SaveexecB32),
-    row(0x31, "s_and_not1_saveexec_b64", SAndNot1SaveexecB64),
-    row(0x32, "s_or_not1_saveexec_b32", SOrNot1SaveexecB32),
-    row(0x33, "s_or_not1_saveexec_b64", SOrNot1SaveexecB64),
-    row(0x34, "s_and_not0_wrexec_b32", SAndNot0WrexecB32),
-    row(0x35, "s_and_not0_wrexec_b64", SAndNot0WrexecB64),
-    row(0x36, "s_and_not1_wrexec_b32", SAndNot1WrexecB32),
-    row(0x37, "s_and_not1_wrexec_b64", SAndNot1WrexecB64),
-    row(0x40, "s_movrels_b32", SMovrelsB32),
-    row(0x41, "s_movrels_b64", SMovrelsB64),
-    row(0x42, "s_movreld_b32", SMovreldB32),
-    row(0x43, "s_movreld_b64", SMovreldB64),
-    row(0x44, "s_movrelsd_2_b32", SMovrelsd2B32),
-    row(0x47, "s_getpc_b64", SGetpc),
-    row(0x48, "s_setpc_b64", SSetpc),
-    row(0x49, "s_swappc_b64", SSwappc),
-    row(0x4a, "s_rfe_b64", UnsupportedS64),
-    row(0x4c, "s_sendmsg_rtn_b32", SSendmsgRtnB32),
-    row(0x4d, "s_sendmsg_rtn_b64", SSendmsgRtnB64),
+macro_rules! oldest {
+    ($only:literal) => {
+        $only
+    };
+    ($new:literal $oldest:literal) => {
+        $oldest
+    };
+}
+
+/// Rows of a form each: opcodes in RDNA3, RDNA2 and CDNA3, `_` where there is none, the mnemonic, the operation. Of two mnemonics the
+/// first is RDNA3's. A text in front of the rows begins every mnemonic.
+macro_rules! numbered {
+    ($($form:ident($rdna3:tt, $rdna2:tt, $cdna3:tt, $($name:literal)/+, $op:ident),)*) => {
+        numbered! { "" $($form($rdna3, $rdna2, $cdna3, $($name)/+, $op),)* }
+    };
+    ($prefix:literal $($form:ident($rdna3:tt, $rdna2:tt, $cdna3:tt, $($name:literal)/+, $op:ident),)*) => {
+        Numbered {
+            rdna3: &[$($form(opcode!($rdna3), concat!($prefix, newest!($($name)+)), $op)),*],
+            rdna2: &[$($form(opcode!($rdna2), concat!($prefix, oldest!($($name)+)), $op)),*],
+            cdna3: &[$($form(opcode!($cdna3), concat!($prefix, oldest!($($name)+)), $op)),*],
+        }
+    };
+}
+
+mod cdna2;
+mod cdna4;
+mod compare;
+mod gfx125;
+mod memory;
+mod rdna35;
+mod rdna4;
+mod scalar;
+mod vector;
+
+use memory::{ACCESSES, ATOMICS, DS, DS_ATOMICS, FLAT, MUBUF, TO_LDS};
+use scalar::{SMEM, SOP1, SOP2, SOPC, SOPK, SOPP};
+use vector::{VOP1, VOP2, VOP3, VOP3P, VOPD};
+
+/// Rows of one instruction set, with the formats they belong to.
+pub(crate) type Formats = [(&'static str, &'static [InstructionRow])];
+
+/// All of RDNA3.
+pub(crate) const RDNA3: &[&Formats] = &[RDNA3_SMEM, RDNA3_ROWS];
+
+/// All of RDNA3.5: what it has of its own comes first.
+pub(crate) const RDNA35: &[&Formats] = &[rdna35::ROWS, RDNA3_SMEM, RDNA3_ROWS];
+
+/// All of RDNA4: what it has of its own comes first.
+pub(crate) const RDNA4: &[&Formats] = &[rdna4::ROWS, rdna35::ROWS, RDNA3_ROWS];
+
+/// All of GFX12.5: what it has of its own comes first.
+pub(crate) const GFX125: &[&Formats] = &[gfx125::ROWS, rdna4::ROWS, rdna35::ROWS, RDNA3_ROWS];
+
+/// All of RDNA2.
+pub(crate) const RDNA2: &[&Formats] = &[RDNA2_ROWS];
+
+/// All of CDNA3.
+pub(crate) const CDNA3: &[&Formats] = &[CDNA3_ROWS];
+
+/// All of CDNA2: what it has of its own comes first.
+pub(crate) const CDNA2: &[&Formats] = &[cdna2::ROWS, CDNA3_ROWS];
+
+/// All of CDNA4: what it has of its own comes first.
+pub(crate) const CDNA4: &[&Formats] = &[cdna4::ROWS, CDNA3_ROWS];
+
+/// Scalar memory of RDNA3, which the later ones do not share.
+const RDNA3_SMEM: &Formats = &[("SMEM", SMEM.rdna3)];
+
+const RDNA3_ROWS: &Formats = &[
+    ("SOP1", SOP1.rdna3),
+    ("SOP2", SOP2.rdna3),
+    ("SOPC", SOPC.rdna3),
+    ("SOPK", SOPK.rdna3),
+    ("SOPP", SOPP.rdna3),
+    ("VOP1", VOP1.rdna3),
+    ("VOP2", VOP2.rdna3),
+    ("VOPC", compare::RDNA3),
+    ("VOP3", VOP3.rdna3),
+    ("VOP3P", VOP3P.rdna3),
+    ("VOPD", VOPD),
+    ("DS", DS_ATOMICS.rdna3),
+    ("DS", DS.rdna3),
+    ("FLAT", ATOMICS.flat.rdna3),
+    ("FLAT", ACCESSES.flat.rdna3),
+    ("FLAT", FLAT.rdna3),
+    ("MUBUF", ATOMICS.mubuf.rdna3),
+    ("MUBUF", ACCESSES.mubuf.rdna3),
+    ("MUBUF", MUBUF.rdna3),
 ];
 
-/// RDNA3, SOP2: two scalar sources.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[InstructionRow] = &[
-    row(0x00, "s_add_u32", SAddU32),
-    row(0x01, "s_sub_u32", SSubU32),
-    row(0x02, "s_add_i32", SAddI32),
-    row(0x03, "s_sub_i32", SSubI32),
-    row(0x04, "s_addc_u32", SAddcU32),
-    row(0x05, "s_subb_u32", SSubbU32),
-    row(0x06, "s_absdiff_i32", SAbsdiffI32),
-    row(0x08, "s_lshl_b32", SLshlB32),
-    row(0x09, "s_lshl_b64", SLshlB64),
-    row(0x0a, "s_lshr_b32", SLshrB32),
-    row(0x0b, "s_lshr_b64", SLshrB64),
-    row(0x0c, "s_ashr_i32", SAshrI32),
-    row(0x0d, "s_ashr_i64", SAshrI64),
-    row(0x0e, "s_lshl1_add_u32", SLshl1AddU32),
-    row(0x0f, "s_lshl2_add_u32", SLshl2AddU32),
-    row(0x10, "s_lshl3_add_u32", SLshl3AddU32),
-    row(0x11, "s_lshl4_add_u32", SLshl4AddU32),
-    row(0x12, "s_min_i32", SMinI32),
-    row(0x13, "s_min_u32", SMinU32),
-    row(0x14, "s_max_i32", SMaxI32),
-    row(0x15, "s_max_u32", SMaxU32),
-    row(0x16, "s_and_b32", SAndB32),
-    row(0x17, "s_and_b64", SAndB64),
-    row(0x18, "s_or_b32", SOrB32),
-    row(0x19, "s_or_b64", SOrB64),
-    row(0x1a, "s_xor_b32", SXorB32),
-    row(0x1b, "s_xor_b64", SXorB64),
-    row(0x1c, "s_nand_b32", SNandB32),
-    row(0x1d, "s_nand_b64", SNandB64),
-    row(0x1e, "s_nor_b32", SNorB32),
-    row(0x1f, "s_nor_b64", SNorB64),
-    row(0x20, "s_xnor_b32", SXnorB32),
-    row(0x21, "s_xnor_b64", SXnorB64),
-    row(0x22, "s_and_not1_b32", SAndNot1B32),
-    row(0x23, "s_and_not1_b64", SAndNot1B64),
-    row(0x24, "s_or_not1_b32", SOrNot1B32),
-    row(0x25, "s_or_not1_b64", SOrNot1B64),
-    row(0x26, "s_bfe_u32", SBfeU32),
-    row(0x27, "s_bfe_i32", SBfeI32),
-    row(0x28, "s_bfe_u64", SBfeU64),
-    row(0x29, "s_bfe_i64", SBfeI64),
-    row(0x2a, "s_bfm_b32", SBfmB32),
-    row(0x2b, "s_bfm_b64", SBfmB64),
-    row(0x2c, "s_mul_i32", SMulI32),
-    row(0x2d, "s_mul_hi_u32", SMulHiU32),
-    row(0x2e, "s_mul_hi_i32", SMulHiI32),
-    row(0x30, "s_cselect_b32", SCselectB32),
-    row(0x31, "s_cselect_b64", SCselectB64),
-    row(0x32, "s_pack_ll_b32_b16", SPackLlB32B16),
-    row(0x33, "s_pack_lh_b32_b16", SPackLhB32B16),
-    row(0x34, "s_pack_hh_b32_b16", SPackHhB32B16),
-    row(0x35, "s_pack_hl_b32_b16", SPackHlB32B16),
+const RDNA2_ROWS: &Formats = &[
+    ("SOP1", SOP1.rdna2),
+    ("SOP2", SOP2.rdna2),
+    ("SOPC", SOPC.rdna2),
+    ("SOPK", SOPK.rdna2),
+    ("SOPP", SOPP.rdna2),
+    ("SMEM", SMEM.rdna2),
+    ("VOP1", VOP1.rdna2),
+    ("VOP2", VOP2.rdna2),
+    ("VOPC", compare::RDNA2),
+    ("VOP3", VOP3.rdna2),
+    ("VOP3P", VOP3P.rdna2),
+    ("DS", DS_ATOMICS.rdna2),
+    ("DS", DS.rdna2),
+    ("FLAT", ATOMICS.flat.rdna2),
+    ("FLAT", ACCESSES.flat.rdna2),
+    ("FLAT", FLAT.rdna2),
+    ("FLAT to LDS", TO_LDS.rdna2),
+    ("MUBUF", ATOMICS.mubuf.rdna2),
+    ("MUBUF", ACCESSES.mubuf.rdna2),
+    ("MUBUF", MUBUF.rdna2),
 ];
 
-/// RDNA3, SOPC: scalar comparison.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SOPC: &[InstructionRow] = &[
-    row(0x00, "s_cmp_eq_i32", SCmpEqI32),
-    row(0x01, "s_cmp_lg_i32", SCmpLgI32),
-    row(0x02, "s_cmp_gt_i32", SCmpGtI32),
-    row(0x03, "s_cmp_ge_i32", SCmpGeI32),
-    row(0x04, "s_cmp_lt_i32", SCmpLtI32),
-    row(0x05, "s_cmp_le_i32", SCmpLeI32),
-    row(0x06, "s_cmp_eq_u32", SCmpEqU32),
-    row(0x07, "s_cmp_lg_u32", SCmpLgU32),
-    row(0x08, "s_cmp_gt_u32", SCmpGtU32),
-    row(0x09, "s_cmp_ge_u32", SCmpGeU32),
-    row(0x0a, "s_cmp_lt_u32", SCmpLtU32),
-    row(0x0b, "s_cmp_le_u32", SCmpLeU32),
-    row(0x0c, "s_bitcmp0_b32", SBitcmp0B32),
-    row(0x0d, "s_bitcmp1_b32", SBitcmp1B32),
-    row(0x0e, "s_bitcmp0_b64", SBitcmp0B64),
-    row(0x0f, "s_bitcmp1_b64", SBitcmp1B64),
-    row(0x10, "s_cmp_eq_u64", SCmpEqU64),
-    row(0x11, "s_cmp_lg_u64", SCmpLgU64),
-];
-
-/// RDNA3, SOPK: a 16-bit constant.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[InstructionRow] = &[
-    k(0x00, "s_movk_i32", SMovB32),
-    row(0x01, "s_version", SVersion),
-    k(0x02, "s_cmovk_i32", SCmovB32),
-    cmp_k(0x03, "s_cmpk_eq_i32", SCmpEqI32),
-    cmp_k(0x04, "s_cmpk_lg_i32", SCmpLgI32),
-    cmp_k(0x05, "s_cmpk_gt_i32", SCmpGtI32),
-    cmp_k(0x06, "s_cmpk_ge_i32", SCmpGeI32),
-    cmp_k(0x07, "s_cmpk_lt_i32", SCmpLtI32),
-    cmp_k(0x08, "s_cmpk_le_i32", SCmpLeI32),
-    cmp_k_u(0x09, "s_cmpk_eq_u32", SCmpEqU32),
-    cmp_k_u(0x0a, "s_cmpk_lg_u32", SCmpLgU32),
-    cmp_k_u(0x0b, "s_cmpk_gt_u32", SCmpGtU32),
-    cmp_k_u(0x0c, "s_cmpk_ge_u32", SCmpGeU32),
-    cmp_k_u(0x0d, "s_cmpk_lt_u32", SCmpLtU32),
-    cmp_k_u(0x0e, "s_cmpk_le_u32", SCmpLeU32),
-    acc_k(0x0f, "s_addk_i32", SAddI32),
-    acc_k(0x10, "s_mulk_i32", SMulI32),
-    row(0x11, "s_getreg_b32", SGetreg),
-    row(0x12, "s_setreg_b32", SSetreg),
-    row(0x13, "s_setreg_imm32_b32", SSetregImm32),
-    row(0x14, "s_call_b64", SCall),
-    row(0x16, "s_subvector_loop_begin", SSubvectorLoopBegin),
-    row(0x17, "s_subvector_loop_end", SSubvectorLoopEnd),
-    row(0x18, "s_waitcnt_vscnt", SWait),
-    row(0x19, "s_waitcnt_vmcnt", SWait),
-    row(0x1a, "s_waitcnt_expcnt", SWait),
-    row(0x1b, "s_waitcnt_lgkmcnt", SWait),
-];
-
-/// RDNA3, SOPP: program flow, waits, messages.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[InstructionRow] = &[
-    row(0x00, "s_nop", SNop),
-    row(0x01, "s_setkill", Unsupported),
-    row(0x02, "s_sethalt", SSethalt),
-    row(0x03, "s_sleep", SNop),
-    row(0x04, "s_set_inst_prefetch_distance", SNop),
-    row(0x05, "s_clause", SNop),
-    row(0x07, "s_delay_alu", SNop),
-    row(0x08, "s_waitcnt_depctr", SNop),
-    row(0x09, "s_waitcnt", SNop),
-    row(0x0a, "s_wait_idle", SNop),
-    row(0x0b, "s_wait_event", SNop),
-    row(0x10, "s_trap", STrap),
-    row(0x11, "s_round_mode", SRoundMode),
-    row(0x12, "s_denorm_mode", SDenormMode),
-    row(0x1f, "s_code_end", Unsupported),
-    row(0x20, "s_branch", SBranch),
-    row(0x21, "s_cbranch_scc0", SCbranchScc0),
-    row(0x22, "s_cbranch_scc1", SCbranchScc1),
-    row(0x23, "s_cbranch_vccz", SCbranchVccz),
-    row(0x24, "s_cbranch_vccnz", SCbranchVccnz),
-    row(0x25, "s_cbranch_execz", SCbranchExecz),
-    row(0x26, "s_cbranch_execnz", SCbranchExecnz),
-    row(0x27, "s_cbranch_cdbgsys", SCbranchDebug),
-    row(0x28, "s_cbranch_cdbguser", SCbranchDebug),
-    row(0x29, "s_cbranch_cdbgsys_or_user", SCbranchDebug),
-    row(0x2a, "s_cbranch_cdbgsys_and_user", SCbranchDebug),
-    row(0x30, "s_endpgm", SEndpgm),
-    row(0x31, "s_endpgm_saved", SEndpgm),
-    row(0x34, "s_wakeup", SNop),
-    row(0x35, "s_setprio", SNop),
-    row(0x36, "s_sendmsg", SSendmsg),
-    row(0x37, "s_sendmsghalt", Unsupported),
-    row(0x38, "s_incperflevel", SNop),
-    row(0x39, "s_decperflevel", SNop),
-    row(0x3a, "s_ttracedata", SNop),
-    row(0x3b, "s_ttracedata_imm", SNop),
-    row(0x3c, "s_icache_inv", SNop),
-    row(0x3d, "s_barrier", SBarrier),
-];
-
-/// RDNA3, SMEM: scalar loads.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[InstructionRow] = &[
-    row(0x00, "s_load_b32", SLoadB32),
-    row(0x01, "s_load_b64", SLoadB64),
-    row(0x02, "s_load_b128", SLoadB128),
-    row(0x03, "s_load_b256", SLoadB256),
-    row(0x04, "s_load_b512", SLoadB512),
-    row(0x08, "s_buffer_load_b32", SBufferLoadB32),
-    row(0x09, "s_buffer_load_b64", SBufferLoadB64),
-    row(0x0a, "s_buffer_load_b128", SBufferLoadB128),
-    row(0x0b, "s_buffer_load_b256", SBufferLoadB256),
-    row(0x0c, "s_buffer_load_b512", SBufferLoadB512),
-    row(0x20, "s_gl1_inv", SNop),
-    row(0x21, "s_dcache_inv", SNop),
-    row(0x22, "s_atc_probe", SNop),
-    row(0x23, "s_atc_probe_buffer", SNop),
-];
-
-/// RDNA3, VOP1: one source. The VOP3 opcode is this one plus 0x180.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[InstructionRow] = &[
-    solo(0x00, "v_nop", VNop),
-    row(0x01, "v_mov_b32", MovB32),
-    solo(0x02, "v_readfirstlane_b32", ReadFirstLane),
-    row(0x03, "v_cvt_i32_f64", CvtI32F64),
-    row(0x04, "v_cvt_f64_i32", CvtF64I32),
-    row(0x05, "v_cvt_f32_i32", CvtF32I32),
-    row(0x06, "v_cvt_f32_u32", CvtF32U32),
-    row(0x07, "v_cvt_u32_f32", CvtU32F32),
-    row(0x08, "v_cvt_i32_f32", CvtI32F32),
-    row(0x0a, "v_cvt_f16_f32", CvtF16F32),
-    row(0x0b, "v_cvt_f32_f16", CvtF32F16),
-    row(0x0c, "v_cvt_nearest_i32_f32", CvtNearestI32F32),
-    row(0x0d, "v_cvt_floor_i32_f32", CvtFloorI32F32),
-    row(0x0e, "v_cvt_off_f32_i4", CvtOffF32I4),
-    row(0x0f, "v_cvt_f32_f64", CvtF32F64),
-    row(0x10, "v_cvt_f64_f32", CvtF64F32),
-    row(0x11, "v_cvt_f32_ubyte0", CvtF32Ubyte0),
-    row(0x12, "v_cvt_f32_ubyte1", CvtF32Ubyte1),
-    row(0x13, "v_cvt_f32_ubyte2", CvtF32Ubyte2),
-    row(0x14, "v_cvt_f32_ubyte3", CvtF32Ubyte3),
-    row(0x15, "v_cvt_u32_f64", CvtU32F64),
-    row(0x16, "v_cvt_f64_u32", CvtF64U32),
-    row(0x17, "v_trunc_f64", TruncF64),
-    row(0x18, "v_ceil_f64", CeilF64),
-    row(0x19, "v_rndne_f64", RndneF64),
-    row(0x1a, "v_floor_f64", FloorF64),
-    solo(0x1b, "v_pipeflush", VNop),
-    row(0x1c, "v_mov_b16", MovB16),
-    row(0x20, "v_fract_f32", FractF32),
-    row(0x21, "v_trunc_f32", TruncF32),
-    row(0x22, "v_ceil_f32", CeilF32),
-    row(0x23, "v_rndne_f32", RndneF32),
-    row(0x24, "v_floor_f32", FloorF32),
-    row(0x25, "v_exp_f32", ExpF32),
-    row(0x27, "v_log_f32", LogF32),
-    row(0x2a, "v_rcp_f32", RcpF32),
-    row(0x2b, "v_rcp_iflag_f32", RcpF32),
-    row(0x2e, "v_rsq_f32", RsqF32),
-    row(0x2f, "v_rcp_f64", RcpF64),
-    row(0x31, "v_rsq_f64", RsqF64),
-    row(0x33, "v_sqrt_f32", SqrtF32),
-    row(0x34, "v_sqrt_f64", SqrtF64),
-    row(0x35, "v_sin_f32", SinF32),
-    row(0x36, "v_cos_f32", CosF32),
-    row(0x37, "v_not_b32", NotB32),
-    row(0x38, "v_bfrev_b32", BfrevB32),
-    row(0x39, "v_clz_i32_u32", ClzI32U32),
-    row(0x3a, "v_ctz_i32_b32", CtzI32B32),
-    row(0x3b, "v_cls_i32", ClsI32),
-    row(0x3c, "v_frexp_exp_i32_f64", FrexpExpI32F64),
-    row(0x3d, "v_frexp_mant_f64", FrexpMantF64),
-    row(0x3e, "v_fract_f64", FractF64),
-    row(0x3f, "v_frexp_exp_i32_f32", FrexpExpI32F32),
-    row(0x40, "v_frexp_mant_f32", FrexpMantF32),
-    row(0x42, "v_movreld_b32", MovrelD),
-    row(0x43, "v_movrels_b32", MovrelS),
-    row(0x44, "v_movrelsd_b32", MovrelSd),
-    row(0x48, "v_movrelsd_2_b32", MovrelSd2),
-    row(0x50, "v_cvt_f16_u16", CvtF16U16),
-    row(0x51, "v_cvt_f16_i16", CvtF16I16),
-    row(0x52, "v_cvt_u16_f16", CvtU16F16),
-    row(0x53, "v_cvt_i16_f16", CvtI16F16),
-    row(0x54, "v_rcp_f16", RcpF16),
-    row(0x55, "v_sqrt_f16", SqrtF16),
-    row(0x56, "v_rsq_f16", RsqF16),
-    row(0x57, "v_log_f16", LogF16),
-    row(0x58, "v_exp_f16", ExpF16),
-    row(0x59, "v_frexp_mant_f16", FrexpMantF16),
-    row(0x5a, "v_frexp_exp_i16_f16", FrexpExpI16F16),
-    row(0x5b, "v_floor_f16", FloorF16),
-    row(0x5c, "v_ceil_f16", CeilF16),
-    row(0x5d, "v_trunc_f16", TruncF16),
-    row(0x5e, "v_rndne_f16", RndneF16),
-    row(0x5f, "v_fract_f16", FractF16),
-    row(0x60, "v_sin_f16", SinF16),
-    row(0x61, "v_cos_f16", CosF16),
-    row(0x62, "v_sat_pk_u8_i16", SatPkU8I16),
-    row(0x63, "v_cvt_norm_i16_f16", CvtNormI16F16),
-    row(0x64, "v_cvt_norm_u16_f16", CvtNormU16F16),
-    solo(0x65, "v_swap_b32", SwapB32),
-    solo(0x67, "v_permlane64_b32", Permlane64),
-    solo(0x68, "v_swaprel_b32", SwapRel),
-    row(0x69, "v_not_b16", NotB16),
-    row(0x6a, "v_cvt_i32_i16", CvtI32I16),
-    row(0x6b, "v_cvt_u32_u16", CvtU32U16),
-];
-
-/// RDNA3, VOP2: two sources. The VOP3 opcode is this one plus 0x100.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[InstructionRow] = &[
-    row(0x01, "v_cndmask_b32", CndmaskB32),
-    acc(0x02, "v_dot2acc_f32_f16", Dot2F32F16),
-    row(0x03, "v_add_f32", AddF32),
-    row(0x04, "v_sub_f32", SubF32),
-    row(0x05, "v_subrev_f32", SubrevF32),
-    acc(0x06, "v_fmac_dx9_zero_f32", FmaDx9ZeroF32),
-    row(0x07, "v_mul_dx9_zero_f32", MulDx9ZeroF32),
-    row(0x08, "v_mul_f32", MulF32),
-    row(0x09, "v_mul_i32_i24", MulI32I24),
-    row(0x0a, "v_mul_hi_i32_i24", MulHiI32I24),
-    row(0x0b, "v_mul_u32_u24", MulU32U24),
-    row(0x0c, "v_mul_hi_u32_u24", MulHiU32U24),
-    row(0x0f, "v_min_f32", MinF32),
-    row(0x10, "v_max_f32", MaxF32),
-    row(0x11, "v_min_i32", MinI32),
-    row(0x12, "v_max_i32", MaxI32),
-    row(0x13, "v_min_u32", MinU32),
-    row(0x14, "v_max_u32", MaxU32),
-    row(0x18, "v_lshlrev_b32", LshlrevB32),
-    row(0x19, "v_lshrrev_b32", LshrrevB32),
-    row(0x1a, "v_ashrrev_i32", AshrrevI32),
-    row(0x1b, "v_and_b32", AndB32),
-    row(0x1c, "v_or_b32", OrB32),
-    row(0x1d, "v_xor_b32", XorB32),
-    row(0x1e, "v_xnor_b32", XnorB32),
-    row(0x20, "v_add_co_ci_u32", AddCoCiU32),
-    row(0x21, "v_sub_co_ci_u32", SubCoCiU32),
-    row(0x22, "v_subrev_co_ci_u32", SubrevCoCiU32),
-    row(0x25, "v_add_nc_u32", AddU32),
-    row(0x26, "v_sub_nc_u32", SubU32),
-    row(0x27, "v_subrev_nc_u32", SubrevU32),
-    acc(0x2b, "v_fmac_f32", FmaF32),
-    mk(0x2c, "v_fmamk_f32", FmaF32),
-    ak(0x2d, "v_fmaak_f32", FmaF32),
-    row(0x2f, "v_cvt_pk_rtz_f16_f32", CvtPkRtzF16F32),
-    row(0x32, "v_add_f16", AddF16),
-    row(0x33, "v_sub_f16", SubF16),
-    row(0x34, "v_subrev_f16", SubrevF16),
-    row(0x35, "v_mul_f16", MulF16),
-    acc(0x36, "v_fmac_f16", FmaF16),
-    mk(0x37, "v_fmamk_f16", FmaF16),
-    ak(0x38, "v_fmaak_f16", FmaF16),
-    row(0x39, "v_max_f16", MaxF16),
-    row(0x3a, "v_min_f16", MinF16),
-    row(0x3b, "v_ldexp_f16", LdexpF16),
-    acc(0x3c, "v_pk_fmac_f16", PkFmaF16),
-];
-
-/// RDNA3, VOP3 without a shorter form.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[InstructionRow] = &[
-    row(0x209, "v_fma_dx9_zero_f32", FmaDx9ZeroF32),
-    row(0x20a, "v_mad_i32_i24", MadI32I24),
-    row(0x20b, "v_mad_u32_u24", MadU32U24),
-    row(0x20c, "v_cubeid_f32", CubeidF32),
-    row(0x20d, "v_cubesc_f32", CubescF32),
-    row(0x20e, "v_cubetc_f32", CubetcF32),
-    row(0x20f, "v_cubema_f32", CubemaF32),
-    row(0x210, "v_bfe_u32", BfeU32),
-    row(0x211, "v_bfe_i32", BfeI32),
-    row(0x212, "v_bfi_b32", BfiB32),
-    row(0x213, "v_fma_f32", FmaF32),
-    row(0x214, "v_fma_f64", FmaF64),
-    row(0x215, "v_lerp_u8", LerpU8),
-    row(0x216, "v_alignbit_b32", AlignbitB32),
-    row(0x217, "v_alignbyte_b32", AlignbyteB32),
-    row(0x218, "v_mullit_f32", MullitF32),
-    row(0x219, "v_min3_f32", Min3F32),
-    row(0x21a, "v_min3_i32", Min3I32),
-    row(0x21b, "v_min3_u32", Min3U32),
-    row(0x21c, "v_max3_f32", Max3F32),
-    row(0x21d, "v_max3_i32", Max3I32),
-    row(0x21e, "v_max3_u32", Max3U32),
-    row(0x21f, "v_med3_f32", Med3F32),
-    row(0x220, "v_med3_i32", Med3I32),
-    row(0x221, "v_med3_u32", Med3U32),
-    row(0x222, "v_sad_u8", SadU8),
-    row(0x223, "v_sad_hi_u8", SadHiU8),
-    row(0x224, "v_sad_u16", SadU16),
-    row(0x225, "v_sad_u32", SadU32),
-    row(0x226, "v_cvt_pk_u8_f32", CvtPkU8F32),
-    row(0x227, "v_div_fixup_f32", DivFixupF32),
-    row(0x228, "v_div_fixup_f64", DivFixupF64),
-    row(0x237, "v_div_fmas_f32", DivFmasF32),
-    row(0x238, "v_div_fmas_f64", DivFmasF64),
-    row(0x239, "v_msad_u8", MsadU8),
-    row(0x23a, "v_qsad_pk_u16_u8", QsadPkU16U8),
-    row(0x23b, "v_mqsad_pk_u16_u8", MqsadPkU16U8),
-    row(0x23d, "v_mqsad_u32_u8", MqsadU32U8),
-    row(0x240, "v_xor3_b32", Xor3B32),
-    row(0x241, "v_mad_u16", MadU16),
-    row(0x244, "v_perm_b32", PermB32),
-    row(0x245, "v_xad_u32", XadU32),
-    row(0x246, "v_lshl_add_u32", LshlAddU32),
-    row(0x247, "v_add_lshl_u32", AddLshlU32),
-    row(0x248, "v_fma_f16", FmaF16),
-    row(0x249, "v_min3_f16", Min3F16),
-    row(0x24a, "v_min3_i16", Min3I16),
-    row(0x24b, "v_min3_u16", Min3U16),
-    row(0x24c, "v_max3_f16", Max3F16),
-    row(0x24d, "v_max3_i16", Max3I16),
-    row(0x24e, "v_max3_u16", Max3U16),
-    row(0x24f, "v_med3_f16", Med3F16),
-    row(0x250, "v_med3_i16", Med3I16),
-    row(0x251, "v_med3_u16", Med3U16),
-    row(0x253, "v_mad_i16", MadI16),
-    row(0x254, "v_div_fixup_f16", DivFixupF16),
-    row(0x255, "v_add3_u32", Add3U32),
-    row(0x256, "v_lshl_or_b32", LshlOrB32),
-    row(0x257, "v_and_or_b32", AndOrB32),
-    row(0x258, "v_or3_b32", Or3B32),
-    row(0x259, "v_mad_u32_u16", MadU32U16),
-    row(0x25a, "v_mad_i32_i16", MadI32I16),
-    row(0x25b, "v_permlane16_b32", Permlane16),
-    row(0x25c, "v_permlanex16_b32", Permlanex16),
-    row(0x25d, "v_cndmask_b16", CndmaskB16),
-    row(0x25e, "v_maxmin_f32", MaxminF32),
-    row(0x25f, "v_minmax_f32", MinmaxF32),
-    row(0x260, "v_maxmin_f16", MaxminF16),
-    row(0x261, "v_minmax_f16", MinmaxF16),
-    row(0x262, "v_maxmin_u32", MaxminU32),
-    row(0x263, "v_minmax_u32", MinmaxU32),
-    row(0x264, "v_maxmin_i32", MaxminI32),
-    row(0x265, "v_minmax_i32", MinmaxI32),
-    row(0x266, "v_dot2_f16_f16", Dot2F16F16),
-    row(0x267, "v_dot2_bf16_bf16", Dot2Bf16Bf16),
-    row(0x2fc, "v_div_scale_f32", DivScaleF32),
-    row(0x2fd, "v_div_scale_f64", DivScaleF64),
-    row(0x2fe, "v_mad_u64_u32", MadU64U32),
-    row(0x2ff, "v_mad_i64_i32", MadI64I32),
-    row(0x300, "v_add_co_u32", AddCoU32),
-    row(0x301, "v_sub_co_u32", SubCoU32),
-    row(0x302, "v_subrev_co_u32", SubrevCoU32),
-    row(0x303, "v_add_nc_u16", AddU16),
-    row(0x304, "v_sub_nc_u16", SubU16),
-    row(0x305, "v_mul_lo_u16", MulLoU16),
-    row(0x306, "v_cvt_pk_i16_f32", CvtPkI16F32),
-    row(0x307, "v_cvt_pk_u16_f32", CvtPkU16F32),
-    row(0x309, "v_max_u16", MaxU16),
-    row(0x30a, "v_max_i16", MaxI16),
-    row(0x30b, "v_min_u16", MinU16),
-    row(0x30c, "v_min_i16", MinI16),
-    row(0x30d, "v_add_nc_i16", AddI16),
-    row(0x30e, "v_sub_nc_i16", SubI16),
-    row(0x311, "v_pack_b32_f16", PackB32F16),
-    row(0x312, "v_cvt_pk_norm_i16_f16", CvtPkNormI16F16),
-    row(0x313, "v_cvt_pk_norm_u16_f16", CvtPkNormU16F16),
-    row(0x31c, "v_ldexp_f32", LdexpF32),
-    row(0x31d, "v_bfm_b32", BfmB32),
-    row(0x31e, "v_bcnt_u32_b32", BcntU32B32),
-    row(0x31f, "v_mbcnt_lo_u32_b32", MbcntLo),
-    row(0x320, "v_mbcnt_hi_u32_b32", MbcntHi),
-    row(0x321, "v_cvt_pk_norm_i16_f32", CvtPkNormI16F32),
-    row(0x322, "v_cvt_pk_norm_u16_f32", CvtPkNormU16F32),
-    row(0x323, "v_cvt_pk_u16_u32", CvtPkU16U32),
-    row(0x324, "v_cvt_pk_i16_i32", CvtPkI16I32),
-    row(0x325, "v_sub_nc_i32", SubI32),
-    row(0x326, "v_add_nc_i32", AddI32),
-    row(0x327, "v_add_f64", AddF64),
-    row(0x328, "v_mul_f64", MulF64),
-    row(0x329, "v_min_f64", MinF64),
-    row(0x32a, "v_max_f64", MaxF64),
-    row(0x32b, "v_ldexp_f64", LdexpF64),
-    row(0x32c, "v_mul_lo_u32", MulLoU32),
-    row(0x32d, "v_mul_hi_u32", MulHiU32),
-    row(0x32e, "v_mul_hi_i32", MulHiI32),
-    row(0x32f, "v_trig_preop_f64", TrigPreopF64),
-    row(0x338, "v_lshlrev_b16", LshlrevB16),
-    row(0x339, "v_lshrrev_b16", LshrrevB16),
-    row(0x33a, "v_ashrrev_i16", AshrrevI16),
-    row(0x33c, "v_lshlrev_b64", LshlrevB64),
-    row(0x33d, "v_lshrrev_b64", LshrrevB64),
-    row(0x33e, "v_ashrrev_i64", AshrrevI64),
-    row(0x360, "v_readlane_b32", ReadLane),
-    row(0x361, "v_writelane_b32", WriteLane),
-    row(0x362, "v_and_b16", AndB16),
-    row(0x363, "v_or_b16", OrB16),
-    row(0x364, "v_xor_b16", XorB16),
-];
-
-/// RDNA3, VOP3P: packed 16-bit, mixed precision, dot products, matrices.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[InstructionRow] = &[
-    row(0x00, "v_pk_mad_i16", PkMadI16),
-    row(0x01, "v_pk_mul_lo_u16", PkMulLoU16),
-    row(0x02, "v_pk_add_i16", PkAddI16),
-    row(0x03, "v_pk_sub_i16", PkSubI16),
-    row(0x04, "v_pk_lshlrev_b16", PkLshlrevB16),
-    row(0x05, "v_pk_lshrrev_b16", PkLshrrevB16),
-    row(0x06, "v_pk_ashrrev_i16", PkAshrrevI16),
-    row(0x07, "v_pk_max_i16", PkMaxI16),
-    row(0x08, "v_pk_min_i16", PkMinI16),
-    row(0x09, "v_pk_mad_u16", PkMadU16),
-    row(0x0a, "v_pk_add_u16", PkAddU16),
-    row(0x0b, "v_pk_sub_u16", PkSubU16),
-    row(0x0c, "v_pk_max_u16", PkMaxU16),
-    row(0x0d, "v_pk_min_u16", PkMinU16),
-    row(0x0e, "v_pk_fma_f16", PkFmaF16),
-    row(0x0f, "v_pk_add_f16", PkAddF16),
-    row(0x10, "v_pk_mul_f16", PkMulF16),
-    row(0x11, "v_pk_min_f16", PkMinF16),
-    row(0x12, "v_pk_max_f16", PkMaxF16),
-    row(0x13, "v_dot2_f32_f16", Dot2F32F16),
-    row(0x16, "v_dot4_i32_iu8", Dot4I32Iu8),
-    row(0x17, "v_dot4_u32_u8", Dot4U32U8),
-    row(0x18, "v_dot8_i32_iu4", Dot8I32Iu4),
-    row(0x19, "v_dot8_u32_u4", Dot8U32U4),
-    row(0x1a, "v_dot2_f32_bf16", Dot2F32Bf16),
-    row(0x20, "v_fma_mix_f32", FmaMixF32),
-    row(0x21, "v_fma_mixlo_f16", FmaMixloF16),
-    row(0x22, "v_fma_mixhi_f16", FmaMixhiF16),
-    row(0x40, "v_wmma_f32_16x16x16_f16", WmmaF32F16),
-    row(0x41, "v_wmma_f32_16x16x16_bf16", WmmaF32Bf16),
-    row(0x42, "v_wmma_f16_16x16x16_f16", WmmaF16F16),
-    row(0x43, "v_wmma_bf16_16x16x16_bf16", WmmaBf16Bf16),
-    row(0x44, "v_wmma_i32_16x16x16_iu8", WmmaI32Iu8),
-    row(0x45, "v_wmma_i32_16x16x16_iu4", WmmaI32Iu4),
-];
-
-/// RDNA3, VOPD: halves of a dual instruction. Opcodes above 0x0f exist for the second half only.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[InstructionRow] = &[
-    acc(0x00, "v_dual_fmac_f32", FmaF32),
-    ak(0x01, "v_dual_fmaak_f32", FmaF32),
-    mk(0x02, "v_dual_fmamk_f32", FmaF32),
-    row(0x03, "v_dual_mul_f32", MulF32),
-    row(0x04, "v_dual_add_f32", AddF32),
-    row(0x05, "v_dual_sub_f32", SubF32),
-    row(0x06, "v_dual_subrev_f32", SubrevF32),
-    row(0x07, "v_dual_mul_dx9_zero_f32", MulDx9ZeroF32),
-    row(0x08, "v_dual_mov_b32", MovB32),
-    row(0x09, "v_dual_cndmask_b32", CndmaskB32),
-    row(0x0a, "v_dual_max_f32", MaxF32),
-    row(0x0b, "v_dual_min_f32", MinF32),
-    acc(0x0c, "v_dual_dot2acc_f32_f16", Dot2F32F16),
-    row(0x10, "v_dual_add_nc_u32", AddU32),
-    row(0x11, "v_dual_lshlrev_b32", LshlrevB32),
-    row(0x12, "v_dual_and_b32", AndB32),
-];
-
-/// RDNA3, DS: the local data share.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[InstructionRow] = &[
-    ds(0x00, "ds_add_u32", AtomicAddU32),
-    ds(0x01, "ds_sub_u32", AtomicSubU32),
-    ds(0x02, "ds_rsub_u32", AtomicRsubU32),
-    ds(0x03, "ds_inc_u32", AtomicIncU32),
-    ds(0x04, "ds_dec_u32", AtomicDecU32),
-    ds(0x05, "ds_min_i32", AtomicMinI32),
-    ds(0x06, "ds_max_i32", AtomicMaxI32),
-    ds(0x07, "ds_min_u32", AtomicMinU32),
-    ds(0x08, "ds_max_u32", AtomicMaxU32),
-    ds(0x09, "ds_and_b32", AtomicAndB32),
-    ds(0x0a, "ds_or_b32", AtomicOrB32),
-    ds(0x0b, "ds_xor_b32", AtomicXorB32),
-    ds(0x0c, "ds_mskor_b32", AtomicMskorB32),
-    ds(0x0d, "ds_store_b32", StoreB32),
-    ds2(0x0e, "ds_store_2addr_b32", DsStore2B32),
-    ds2_64(0x0f, "ds_store_2addr_stride64_b32", DsStore2B32),
-    ds(0x10, "ds_cmpstore_b32", DsCmpstoreB32),
-    ds(0x11, "ds_cmpstore_f32", DsCmpstoreF32),
-    ds(0x12, "ds_min_f32", AtomicMinF32),
-    ds(0x13, "ds_max_f32", AtomicMaxF32),
-    ds(0x15, "ds_add_f32", AtomicAddF32),
-    ds(0x18, "ds_gws_sema_release_all", Unsupported),
-    ds(0x19, "ds_gws_init", Unsupported),
-    ds(0x1a, "ds_gws_sema_v", Unsupported),
-    ds(0x1b, "ds_gws_sema_br", Unsupported),
-    ds(0x1c, "ds_gws_sema_p", Unsupported),
-    ds(0x1d, "ds_gws_barrier", Unsupported),
-    ds(0x1e, "ds_store_b8", StoreB8),
-    ds(0x1f, "ds_store_b16", StoreB16),
-    ds_rtn(0x20, "ds_add_rtn_u32", AtomicAddU32),
-    ds_rtn(0x21, "ds_sub_rtn_u32", AtomicSubU32),
-    ds_rtn(0x22, "ds_rsub_rtn_u32", AtomicRsubU32),
-    ds_rtn(0x23, "ds_inc_rtn_u32", AtomicIncU32),
-    ds_rtn(0x24, "ds_dec_rtn_u32", AtomicDecU32),
-    ds_rtn(0x25, "ds_min_rtn_i32", AtomicMinI32),
-    ds_rtn(0x26, "ds_max_rtn_i32", AtomicMaxI32),
-    ds_rtn(0x27, "ds_min_rtn_u32", AtomicMinU32),
-    ds_rtn(0x28, "ds_max_rtn_u32", AtomicMaxU32),
-    ds_rtn(0x29, "ds_and_rtn_b32", AtomicAndB32),
-    ds_rtn(0x2a, "ds_or_rtn_b32", AtomicOrB32),
-    ds_rtn(0x2b, "ds_xor_rtn_b32", AtomicXorB32),
-    ds_rtn(0x2c, "ds_mskor_rtn_b32", AtomicMskorB32),
-    ds_rtn(0x2d, "ds_storexchg_rtn_b32", AtomicSwapB32),
-    ds2(0x2e, "ds_storexchg_2addr_rtn_b32", DsExchange2B32),
-    ds2_64(0x2f, "ds_storexchg_2addr_stride64_rtn_b32", DsExchange2B32),
-    ds_rtn(0x30, "ds_cmpstore_rtn_b32", DsCmpstoreB32),
-    ds_rtn(0x31, "ds_cmpstore_rtn_f32", DsCmpstoreF32),
-    ds_rtn(0x32, "ds_min_rtn_f32", AtomicMinF32),
-    ds_rtn(0x33, "ds_max_rtn_f32", AtomicMaxF32),
-    ds_rtn(0x34, "ds_wrap_rtn_b32", DsWrap),
-    ds_rtn(0x35, "ds_swizzle_b32", DsSwizzle),
-    ds_rtn(0x36, "ds_load_b32", LoadB32),
-    ds2(0x37, "ds_load_2addr_b32", DsLoad2B32),
-    ds2_64(0x38, "ds_load_2addr_stride64_b32", DsLoad2B32),
-    ds_rtn(0x39, "ds_load_i8", LoadI8),
-    ds_rtn(0x3a, "ds_load_u8", LoadU8),
-    ds_rtn(0x3b, "ds_load_i16", LoadI16),
-    ds_rtn(0x3c, "ds_load_u16", LoadU16),
-    ds_rtn(0x3d, "ds_consume", DsConsume),
-    ds_rtn(0x3e, "ds_append", DsAppend),
-    ds(0x3f, "ds_ordered_count", Unsupported),
-    ds(0x40, "ds_add_u64", AtomicAddU64),
-    ds(0x41, "ds_sub_u64", AtomicSubU64),
-    ds(0x42, "ds_rsub_u64", AtomicRsubU64),
-    ds(0x43, "ds_inc_u64", AtomicIncU64),
-    ds(0x44, "ds_dec_u64", AtomicDecU64),
-    ds(0x45, "ds_min_i64", AtomicMinI64),
-    ds(0x46, "ds_max_i64", AtomicMaxI64),
-    ds(0x47, "ds_min_u64", AtomicMinU64),
-    ds(0x48, "ds_max_u64", AtomicMaxU64),
-    ds(0x49, "ds_and_b64", AtomicAndB64),
-    ds(0x4a, "ds_or_b64", AtomicOrB64),
-    ds(0x4b, "ds_xor_b64", AtomicXorB64),
-    ds(0x4c, "ds_mskor_b64", AtomicMskorB64),
-    ds(0x4d, "ds_store_b64", StoreB64),
-    ds2(0x4e, "ds_store_2addr_b64", DsStore2B64),
-    ds2_64(0x4f, "ds_store_2addr_stride64_b64", DsStore2B64),
-    ds(0x50, "ds_cmpstore_b64", DsCmpstoreB64),
-    ds(0x51, "ds_cmpstore_f64", DsCmpstoreF64),
-    ds(0x52, "ds_min_f64", AtomicMinF64),
-    ds(0x53, "ds_max_f64", AtomicMaxF64),
-    ds_rtn(0x60, "ds_add_rtn_u64", AtomicAddU64),
-    ds_rtn(0x61, "ds_sub_rtn_u64", AtomicSubU64),
-    ds_rtn(0x62, "ds_rsub_rtn_u64", AtomicRsubU64),
-    ds_rtn(0x63, "ds_inc_rtn_u64", AtomicIncU64),
-    ds_rtn(0x64, "ds_dec_rtn_u64", AtomicDecU64),
-    ds_rtn(0x65, "ds_min_rtn_i64", AtomicMinI64),
-    ds_rtn(0x66, "ds_max_rtn_i64", AtomicMaxI64),
-    ds_rtn(0x67, "ds_min_rtn_u64", AtomicMinU64),
-    ds_rtn(0x68, "ds_max_rtn_u64", AtomicMaxU64),
-    ds_rtn(0x69, "ds_and_rtn_b64", AtomicAndB64),
-    ds_rtn(0x6a, "ds_or_rtn_b64", AtomicOrB64),
-    ds_rtn(0x6b, "ds_xor_rtn_b64", AtomicXorB64),
-    ds_rtn(0x6c, "ds_mskor_rtn_b64", AtomicMskorB64),
-    ds_rtn(0x6d, "ds_storexchg_rtn_b64", AtomicSwapB64),
-    ds2(0x6e, "ds_storexchg_2addr_rtn_b64", DsExchange2B64),
-    ds2_64(0x6f, "ds_storexchg_2addr_stride64_rtn_b64", DsExchange2B64),
-    ds_rtn(0x70, "ds_cmpstore_rtn_b64", DsCmpstoreB64),
-    ds_rtn(0x71, "ds_cmpstore_rtn_f64", DsCmpstoreF64),
-    ds_rtn(0x72, "ds_min_rtn_f64", AtomicMinF64),
-    ds_rtn(0x73, "ds_max_rtn_f64", AtomicMaxF64),
-    ds_rtn(0x76, "ds_load_b64", LoadB64),
-    ds2(0x77, "ds_load_2addr_b64", DsLoad2B64),
-    ds2_64(0x78, "ds_load_2addr_stride64_b64", DsLoad2B64),
-    ds_rtn(0x79, "ds_add_rtn_f32", AtomicAddF32),
-    ds(0x7a, "ds_add_gs_reg_rtn", Unsupported),
-    ds(0x7b, "ds_sub_gs_reg_rtn", Unsupported),
-    ds_rtn(0x7e, "ds_condxchg32_rtn_b64", AtomicCondxchg32B64),
-    ds(0xa0, "ds_store_b8_d16_hi", StoreD16HiB8),
-    ds(0xa1, "ds_store_b16_d16_hi", StoreD16HiB16),
-    ds_rtn(0xa2, "ds_load_u8_d16", LoadD16U8),
-    ds_rtn(0xa3, "ds_load_u8_d16_hi", LoadD16HiU8),
-    ds_rtn(0xa4, "ds_load_i8_d16", LoadD16I8),
-    ds_rtn(0xa5, "ds_load_i8_d16_hi", LoadD16HiI8),
-    ds_rtn(0xa6, "ds_load_u16_d16", LoadD16B16),
-    ds_rtn(0xa7, "ds_load_u16_d16_hi", LoadD16HiB16),
-    ds(0xad, "ds_bvh_stack_rtn_b32", Unsupported),
-    ds(0xb0, "ds_store_addtid_b32", StoreAddtid),
-    ds_rtn(0xb1, "ds_load_addtid_b32", LoadAddtid),
-    ds_rtn(0xb2, "ds_permute_b32", DsPermute),
-    ds_rtn(0xb3, "ds_bpermute_b32", DsBpermute),
-    ds(0xde, "ds_store_b96", StoreB96),
-    ds(0xdf, "ds_store_b128", StoreB128),
-    ds_rtn(0xfe, "ds_load_b96", LoadB96),
-    ds_rtn(0xff, "ds_load_b128", LoadB128),
-];
-
-/// RDNA3, FLAT, GLOBAL and SCRATCH; the address space is the beginning of the mnemonic.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[InstructionRow] = &[
-    any_space(0x10, "load_u8", LoadU8),
-    any_space(0x11, "load_i8", LoadI8),
-    any_space(0x12, "load_u16", LoadU16),
-    any_space(0x13, "load_i16", LoadI16),
-    any_space(0x14, "load_b32", LoadB32),
-    any_space(0x15, "load_b64", LoadB64),
-    any_space(0x16, "load_b96", LoadB96),
-    any_space(0x17, "load_b128", LoadB128),
-    any_space(0x18, "store_b8", StoreB8),
-    any_space(0x19, "store_b16", StoreB16),
-    any_space(0x1a, "store_b32", StoreB32),
-    any_space(0x1b, "store_b64", StoreB64),
-    any_space(0x1c, "store_b96", StoreB96),
-    any_space(0x1d, "store_b128", StoreB128),
-    any_space(0x1e, "load_d16_u8", LoadD16U8),
-    any_space(0x1f, "load_d16_i8", LoadD16I8),
-    any_space(0x20, "load_d16_b16", LoadD16B16),
-    any_space(0x21, "load_d16_hi_u8", LoadD16HiU8),
-    any_space(0x22, "load_d16_hi_i8", LoadD16HiI8),
-    any_space(0x23, "load_d16_hi_b16", LoadD16HiB16),
-    any_space(0x24, "store_d16_hi_b8", StoreD16HiB8),
-    any_space(0x25, "store_d16_hi_b16", StoreD16HiB16),
-    global_only(0x28, "load_addtid_b32", LoadAddtid),
-    global_only(0x29, "store_addtid_b32", StoreAddtid),
-    not_scratch(0x33, "atomic_swap_b32", AtomicSwapB32),
-    not_scratch(0x34, "atomic_cmpswap_b32", AtomicCmpswapB32),
-    not_scratch(0x35, "atomic_add_u32", AtomicAddU32),
-    not_scratch(0x36, "atomic_sub_u32", AtomicSubU32),
-    global_only(0x37, "atomic_csub_u32", AtomicCsubU32),
-    not_scratch(0x38, "atomic_min_i32", AtomicMinI32),
-    not_scratch(0x39, "atomic_min_u32", AtomicMinU32),
-    not_scratch(0x3a, "atomic_max_i32", AtomicMaxI32),
-    not_scratch(0x3b, "atomic_max_u32", AtomicMaxU32),
-    not_scratch(0x3c, "atomic_and_b32", AtomicAndB32),
-    not_scratch(0x3d, "atomic_or_b32", AtomicOrB32),
-    not_scratch(0x3e, "atomic_xor_b32", AtomicXorB32),
-    not_scratch(0x3f, "atomic_inc_u32", AtomicIncU32),
-    not_scratch(0x40, "atomic_dec_u32", AtomicDecU32),
-    not_scratch(0x41, "atomic_swap_b64", AtomicSwapB64),
-    not_scratch(0x42, "atomic_cmpswap_b64", AtomicCmpswapB64),
-    not_scratch(0x43, "atomic_add_u64", AtomicAddU64),
-    not_scratch(0x44, "atomic_sub_u64", AtomicSubU64),
-    not_scratch(0x45, "atomic_min_i64", AtomicMinI64),
-    not_scratch(0x46, "atomic_min_u64", AtomicMinU64),
-    not_scratch(0x47, "atomic_max_i64", AtomicMaxI64),
-    not_scratch(0x48, "atomic_max_u64", AtomicMaxU64),
-    not_scratch(0x49, "atomic_and_b64", AtomicAndB64),
-    not_scratch(0x4a, "atomic_or_b64", AtomicOrB64),
-    not_scratch(0x4b, "atomic_xor_b64", AtomicXorB64),
-    not_scratch(0x4c, "atomic_inc_u64", AtomicIncU64),
-    not_scratch(0x4d, "atomic_dec_u64", AtomicDecU64),
-    not_scratch(0x50, "atomic_cmpswap_f32", AtomicCmpswapF32),
-    not_scratch(0x51, "atomic_min_f32", AtomicMinF32),
-    not_scratch(0x52, "atomic_max_f32", AtomicMaxF32),
-    not_scratch(0x56, "atomic_add_f32", AtomicAddF32),
-];
-
-/// RDNA3, MUBUF: buffers and cache controls. Loads and stores in the formats of textures, and loads into LDS, are not compiled
-/// for compute kernels.
-#[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[InstructionRow] = &[
-    row(0x10, "buffer_load_u8", LoadU8),
-    row(0x11, "buffer_load_i8", LoadI8),
-    row(0x12, "buffer_load_u16", LoadU16),
-    row(0x13, "buffer_load_i16", LoadI16),
-    row(0x14, "buffer_load_b32", LoadB32),
-    row(0x15, "buffer_load_b64", LoadB64),
-    row(0x16, "buffer_load_b96", LoadB96),
-    row(0x17, "buffer_load_b128", LoadB128),
-    row(0x18, "buffer_store_b8", StoreB8),
-    row(0x19, "buffer_store_b16", StoreB16),
-    row(0x1a, "buffer_store_b32", StoreB32),
-    row(0x1b, "buffer_store_b64", StoreB64),
-    row(0x1c, "buffer_store_b96", StoreB96),
-    row(0x1d, "buffer_store_b128", StoreB128),
-    row(0x1e, "buffer_load_d16_u8", LoadD16U8),
-    row(0x1f, "buffer_load_d16_i8", LoadD16I8),
-    row(0x20, "buffer_load_d16_b16", LoadD16B16),
-    row(0x21, "buffer_load_d16_hi_u8", LoadD16HiU8),
-    row(0x22, "buffer_load_d16_hi_i8", LoadD16HiI8),
-    row(0x23, "buffer_load_d16_hi_b16", LoadD16HiB16),
-    row(0x24, "buffer_store_d16_hi_b8", StoreD16HiB8),
-    row(0x25, "buffer_store_d16_hi_b16", StoreD16HiB16),
-    row(0x2b, "buffer_gl0_inv", SNop),
-    row(0x2c, "buffer_gl1_inv", SNop),
-    row(0x33, "buffer_atomic_swap_b32", AtomicSwapB32),
-    row(0x34, "buffer_atomic_cmpswap_b32", AtomicCmpswapB32),
-    row(0x35, "buffer_atomic_add_u32", AtomicAddU32),
-    row(0x36, "buffer_atomic_sub_u32", AtomicSubU32),
-    row(0x37, "buffer_atomic_csub_u32", AtomicCsubU32),
-    row(0x38, "buffer_atomic_min_i32", AtomicMinI32),
-    row(0x39, "buffer_atomic_min_u32", AtomicMinU32),
-    row(0x3a, "buffer_atomic_max_i32", AtomicMaxI32),
-    row(0x3b, "buffer_atomic_max_u32", AtomicMaxU32),
-    row(0x3c, "buffer_atomic_and_b32", AtomicAndB32),
-    row(0x3d, "buffer_atomic_or_b32", AtomicOrB32),
-    row(0x3e, "buffer_atomic_xor_b32", AtomicXorB32),
-    row(0x3f, "buffer_atomic_inc_u32", AtomicIncU32),
-    row(0x40, "buffer_atomic_dec_u32", AtomicDecU32),
-    row(0x41, "buffer_atomic_swap_b64", AtomicSwapB64),
-    row(0x42, "buffer_atomic_cmpswap_b64", AtomicCmpswapB64),
-    row(0x43, "buffer_atomic_add_u64", AtomicAddU64),
-    row(0x44, "buffer_atomic_sub_u64", AtomicSubU64),
-    row(0x45, "buffer_atomic_min_i64", AtomicMinI64),
-    row(0x46, "buffer_atomic_min_u64", AtomicMinU64),
-    row(0x47, "buffer_atomic_max_i64", AtomicMaxI64),
-    row(0x48, "buffer_atomic_max_u64", AtomicMaxU64),
-    row(0x49, "buffer_atomic_and_b64", AtomicAndB64),
-    row(0x4a, "buffer_atomic_or_b64", AtomicOrB64),
-    row(0x4b, "buffer_atomic_xor_b64", AtomicXorB64),
-    row(0x4c, "buffer_atomic_inc_u64", AtomicIncU64),
-    row(0x4d, "buffer_atomic_dec_u64", AtomicDecU64),
-    row(0x50, "buffer_atomic_cmpswap_f32", AtomicCmpswapF32),
-    row(0x51, "buffer_atomic_min_f32", AtomicMinF32),
-    row(0x52, "buffer_atomic_max_f32", AtomicMaxF32),
-    row(0x56, "buffer_atomic_add_f32", AtomicAddF32),
+const CDNA3_ROWS: &Formats = &[
+    ("SOP1", SOP1.cdna3),
+    ("SOP2", SOP2.cdna3),
+    ("SOPC", SOPC.cdna3),
+    ("SOPK", SOPK.cdna3),
+    ("SOPP", SOPP.cdna3),
+    ("SMEM", SMEM.cdna3),
+    ("SMEM", ATOMICS.smem),
+    ("VOP1", VOP1.cdna3),
+    ("VOP2", VOP2.cdna3),
+    ("VOPC", compare::CDNA3),
+    ("VOPC", compare::CDNA3_CLASS),
+    ("VOP3", VOP3.cdna3),
+    ("VOP3P", VOP3P.cdna3),
+    ("DS", DS_ATOMICS.cdna3),
+    ("DS", DS.cdna3),
+    ("FLAT", ATOMICS.flat.cdna3),
+    ("FLAT", ACCESSES.flat.cdna3),
+    ("FLAT", FLAT.cdna3),
+    ("MUBUF", ATOMICS.mubuf.cdna3),
+    ("MUBUF", ACCESSES.mubuf.cdna3),
+    ("MUBUF", MUBUF.cdna3),
 ];

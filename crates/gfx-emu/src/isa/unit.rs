@@ -49,6 +49,30 @@ pub(crate) enum Unit {
     Share(Share),
 }
 
+/// The pattern of units that stay within registers and work on no matrices.
+macro_rules! registers_alone {
+    () => {
+        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector | Unit::MoveRelative(_) | Unit::SwapRelative
+    };
+}
+pub(crate) use registers_alone;
+
+/// The pattern of units that multiply matrices.
+macro_rules! matrix_products {
+    () => {
+        Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) | Unit::SparseTiles(_)
+    };
+}
+pub(crate) use matrix_products;
+
+/// The pattern of units that go to memory or to the data share.
+macro_rules! reaching_out {
+    () => {
+        Unit::ScalarMemory(_) | Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_)
+    };
+}
+pub(crate) use reaching_out;
+
 impl Unit {
     /// Whether the executor's table has a function for it: it cannot fail, and needs no more than registers.
     pub(crate) fn is_tabled(self) -> bool {
@@ -63,18 +87,8 @@ impl Unit {
             | Unit::Vector
             | Unit::MoveRelative(_)
             | Unit::SwapRelative
-            | Unit::Wmma(_)
-            | Unit::Tiles(_)
-            | Unit::Mfma(_)
-            | Unit::Smfmac(_)
-            | Unit::SparseTiles(_) => true,
-            Unit::Scalar
-            | Unit::Control(_)
-            | Unit::Unsupported
-            | Unit::ScalarMemory(_)
-            | Unit::Memory(_)
-            | Unit::Atomic(_)
-            | Unit::Share(_) => false,
+            | matrix_products!() => true,
+            Unit::Scalar | Unit::Control(_) | Unit::Unsupported | reaching_out!() => false,
         }
     }
 

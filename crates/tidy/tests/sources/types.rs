@@ -88,6 +88,7 @@ fn names_are_held_apart_within_a_crate_and_not_between_crates() {
         "trait A { type Progress: Copy; fn f() -> impl Copy { } }\n",
         "#[cfg(test)]\nmod tests { struct Progress; }\n",
         "// struct Progress;\nuse fuzz::Progress;\n",
+        "macro_rules! a { () => { type Progress = u64; fn f() {} }; }\n",
         "macro_rules! a { ($Progress:ident) => { struct $Progress; } }\n",
     ] {
         assert_eq!(found("crates/parity-run/src/b.rs", fine), [""; 0], "{fine}");

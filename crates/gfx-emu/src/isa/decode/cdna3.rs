@@ -3,10 +3,10 @@
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
-use super::{InstructionWords, Invalid, bits, buffer_operands, find, flat_data, sdwa, vgpr};
+use super::{InstructionWords, Invalid, bits, buffer_operands, flat_data, sdwa, vgpr};
 use crate::isa::instruction::{Broadcast, Dpp, Encoding, Instruction, Isa, Operand, Scales, Shuffle};
 use crate::isa::ops::{Kind, Op};
-use crate::isa::tables::{Form, InstructionRow, cdna3 as tables};
+use crate::isa::tables::{Form, InstructionRow};
 use crate::isa::unit::Unit;
 use crate::wave::reg;
 
@@ -88,7 +88,7 @@ fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inval
     let sdst = scalar(bits(word, 16, 7));
     match word >> 23 {
         0b1_0111_1101 => {
-            let mut inst = new(Encoding::Sop1, find(tables::SOP1, ssrc1)?);
+            let mut inst = new(Encoding::Sop1, words.row("SOP1", ssrc1)?);
             let signature = inst.row.op.signature();
             if signature.dst != Kind::Void {
                 inst.dst = sdst?;
@@ -99,7 +99,7 @@ fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inval
             Ok(inst)
         }
         0b1_0111_1110 => {
-            let mut inst = new(Encoding::Sopc, find(tables::SOPC, bits(word, 16, 7))?);
+            let mut inst = new(Encoding::Sopc, words.row("SOPC", bits(word, 16, 7))?);
             inst.src[0] = source_or_literal(ssrc0, words)?;
             if inst.row.op == Op::SSetGprIdxOn {
                 inst.imm = ssrc1 as i32;
@@ -109,13 +109,13 @@ fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inval
             Ok(inst)
         }
         0b1_0111_1111 => {
-            let mut inst = new(Encoding::Sopp, find(tables::SOPP, bits(word, 16, 7))?);
+            let mut inst = new(Encoding::Sopp, words.row("SOPP", bits(word, 16, 7))?);
             inst.imm = word as i16 as i32;
             Ok(inst)
         }
         _ if word >> 28 == 0b1011 => sopk(word, words),
         _ => {
-            let mut inst = new(Encoding::Sop2, find(tables::SOP2, bits(word, 23, 7))?);
+            let mut inst = new(Encoding::Sop2, words.row("SOP2", bits(word, 23, 7))?);
             if inst.row.op.signature().dst != Kind::Void {
                 inst.dst = sdst?;
             }
@@ -127,7 +127,7 @@ fn sop(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inval
 }
 
 fn sopk(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Encoding::Sopk, find(tables::SOPK, bits(word, 23, 5))?);
+    let mut inst = new(Encoding::Sopk, words.row("SOPK", bits(word, 23, 5))?);
     let sdst = scalar(bits(word, 16, 7));
     inst.imm = word as i16 as i32;
     let constant = Operand::Constant(inst.imm);
@@ -146,7 +146,7 @@ fn sopk(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inva
 }
 
 fn smem(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Encoding::Smem, find(tables::SMEM, bits(word, 18, 8))?);
+    let mut inst = new(Encoding::Smem, words.row("SMEM", bits(word, 18, 8))?);
     let high = words.next()?;
     if inst.row.op == Op::SNop {
         return Ok(inst);
@@ -228,7 +228,7 @@ fn short(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inv
             inst
         }
         0b0111110 => {
-            let mut inst = new(Encoding::Vopc, comparison(vdst)?);
+            let mut inst = new(Encoding::Vopc, words.row("VOPC", vdst)?);
             inst.dst = VCC;
             let (first, second) = sources(src0, vsrc1, &mut inst, words)?;
             inst.src = [first, second, Operand::None];
@@ -263,10 +263,6 @@ fn short(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Inv
     Ok(inst)
 }
 
-fn comparison(opcode: u32) -> Result<&'static InstructionRow, Invalid> {
-    find(tables::CLASS, opcode).or_else(|_| find(tables::VOPC, opcode))
-}
-
 /// Turns a vector register into the accumulation register of the same number.
 fn accumulate(operand: &mut Operand) {
     if let Operand::Vgpr(n) = *operand {
@@ -277,7 +273,7 @@ fn accumulate(operand: &mut Operand) {
 fn vop3(word: u32, words: &mut InstructionWords<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
-        0..0x100 => comparison(opcode)?,
+        0..0x100 => words.row("VOPC", opcode)?,
         0x100..0x140 => words.row("VOP2", opcode - 0x100)?,
         0x140..VOP3_ONLY => words.row("VOP1", opcode - 0x140)?,
         _ => words.row("VOP3", opcode)?,

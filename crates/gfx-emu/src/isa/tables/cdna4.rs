@@ -5,13 +5,20 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> InstructionRow {
-    form(opcode, "", Unsupported, Form::Absent)
-}
+/// Its rows, by format.
+pub(super) const ROWS: &Formats = &[
+    ("VOP1", VOP1),
+    ("VOP2", VOP2),
+    ("VOP3", VOP3),
+    ("VOP3P", VOP3P),
+    ("DS", DS),
+    ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
 
 /// CDNA4, VOP1: 8-bit floats of the other formats, exchanges of rows, random numbers.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[InstructionRow] = &[
+const VOP1: &[InstructionRow] = &[
     row(0x54, "v_cvt_f32_fp8", CvtF32OcpByteFp8),
     row(0x55, "v_cvt_f32_bf8", CvtF32OcpByteBf8),
     row(0x56, "v_cvt_pk_f32_fp8", CvtPkF32OcpBytesFp8),
@@ -23,11 +30,11 @@ pub(crate) const VOP1: &[InstructionRow] = &[
 ];
 
 /// CDNA4, VOP2: a dot product.
-pub(crate) const VOP2: &[InstructionRow] = &[acc(0x16, "v_dot2c_f32_bf16", Dot2F32Bf16)];
+const VOP2: &[InstructionRow] = &[acc(0x16, "v_dot2c_f32_bf16", Dot2F32Bf16)];
 
 /// CDNA4, VOP3: any function of three bits, conversions with a scale, and others.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[InstructionRow] = &[
+const VOP3: &[InstructionRow] = &[
     row(0x233, "v_bitop3_b16", Bitop3B16),
     row(0x234, "v_bitop3_b32", Bitop3B32),
     row(0x235, "v_cvt_scalef32_pk_fp8_f32", CvtScalef32PkFp8F32),
@@ -93,7 +100,7 @@ pub(crate) const VOP3: &[InstructionRow] = &[
 
 /// CDNA4, VOP3P: packed extremes, wider products, and products of factors in formats of their own; no shortened floats.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[InstructionRow] = &[
+const VOP3P: &[InstructionRow] = &[
     row(0x1a, "v_dot2_f32_bf16", Dot2F32Bf16),
     row(0x1b, "v_pk_minimum3_f16", PkMinimum3F16),
     row(0x1c, "v_pk_maximum3_f16", PkMaximum3F16),
@@ -125,7 +132,7 @@ pub(crate) const VOP3P: &[InstructionRow] = &[
 
 /// CDNA4, DS: loads that transpose.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[InstructionRow] = &[
+const DS: &[InstructionRow] = &[
     ds_rtn(0xe0, "ds_read_b64_tr_b4", LoadTransposed4),
     ds_rtn(0xe1, "ds_read_b96_tr_b6", LoadTransposed6),
     ds_rtn(0xe2, "ds_read_b64_tr_b8", LoadTransposed8),
@@ -134,13 +141,13 @@ pub(crate) const DS: &[InstructionRow] = &[
 
 /// CDNA4, FLAT: wider loads into LDS.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[InstructionRow] = &[
+const FLAT: &[InstructionRow] = &[
     global_only(0x7d, "load_lds_dwordx4", LoadLdsB128),
     global_only(0x7e, "load_lds_dwordx3", LoadLdsB96),
 ];
 
 /// CDNA4, MUBUF: an atomic on pairs of brain floats.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[InstructionRow] = &[
+const MUBUF: &[InstructionRow] = &[
     row(0x52, "buffer_atomic_pk_add_bf16", AtomicPkAddBf16),
 ];

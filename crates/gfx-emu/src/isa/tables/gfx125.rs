@@ -7,13 +7,27 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> InstructionRow {
-    form(opcode, "", Unsupported, Form::Absent)
-}
+/// Its rows, by format.
+pub(super) const ROWS: &Formats = &[
+    ("SOP1", SOP1),
+    ("SOPK", SOPK),
+    ("SOPP", NO_SOPP),
+    ("SOPP", SOPP),
+    ("VOP1", VOP1),
+    ("VOP2", VOP2),
+    ("VOP3", VOP3),
+    ("VOP3P", NO_VOP3P),
+    ("VOP3P", VOP3P),
+    ("VOPD", VOPD),
+    ("VOPD3", VOPD3),
+    ("DS", DS),
+    ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
 
 /// GFX12.5, SOP1: other names for the program counter.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[InstructionRow] = &[
+const SOP1: &[InstructionRow] = &[
     row(0x06, "s_get_shader_cycles_u64", STime),
     row(0x47, "s_get_pc_i64", SGetpc),
     row(0x48, "s_set_pc_i64", SSetpc),
@@ -23,28 +37,25 @@ pub(crate) const SOP1: &[InstructionRow] = &[
 ];
 
 /// GFX12.5, SOPK: another name for a call.
-pub(crate) const SOPK: &[InstructionRow] = &[row(0x14, "s_call_i64", SCall)];
+const SOPK: &[InstructionRow] = &[row(0x14, "s_call_i64", SCall)];
 
 /// GFX12.5, SOPP: more waits, and two more bits for the numbers of vector registers.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[InstructionRow] = &[
-    absent(0x01),
+const SOPP: &[InstructionRow] = &[
     row(0x04, "s_monitor_sleep", SNop),
     row(0x06, "s_set_vgpr_msb", SSetVgprMsb),
-    absent(0x09),
-    absent(0x0b),
     row(0x3e, "s_setprio_inc_wg", SNop),
-    absent(0x42),
-    absent(0x43),
-    absent(0x44),
     row(0x45, "s_wait_xcnt", SNop),
     row(0x4a, "s_wait_asynccnt", SNop),
     row(0x4b, "s_wait_tensorcnt", SNop),
 ];
 
+/// GFX12.5, SOPP: opcodes that it does not have.
+const NO_SOPP: &[InstructionRow] = &all_absent([0x01, 0x09, 0x0b, 0x42, 0x43, 0x44]);
+
 /// GFX12.5, VOP1: moves of 64 bits, the hyperbolic tangent, functions of brain floats, 8-bit floats as halves.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[InstructionRow] = &[
+const VOP1: &[InstructionRow] = &[
     row(0x1d, "v_mov_b64", MovB64),
     row(0x1e, "v_tanh_f32", TanhF32),
     row(0x1f, "v_tanh_f16", TanhF16),
@@ -69,7 +80,7 @@ pub(crate) const VOP1: &[InstructionRow] = &[
 
 /// GFX12.5, VOP2: arithmetic in 64 bits.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[InstructionRow] = &[
+const VOP2: &[InstructionRow] = &[
     acc(0x17, "v_fmac_f64", FmaF64),
     mk(0x23, "v_fmamk_f64", FmaF64),
     ak(0x24, "v_fmaak_f64", FmaF64),
@@ -80,7 +91,7 @@ pub(crate) const VOP2: &[InstructionRow] = &[
 
 /// GFX12.5, VOP3: any function of three bits, sums and products in 64 bits, sums with an extreme, conversions with a scale.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[InstructionRow] = &[
+const VOP3: &[InstructionRow] = &[
     row(0x233, "v_bitop3_b16", Bitop3B16),
     row(0x234, "v_bitop3_b32", Bitop3B32),
     row(0x235, "v_mad_u32", MadU32),
@@ -164,18 +175,12 @@ pub(crate) const VOP3: &[InstructionRow] = &[
 
 /// GFX12.5, VOP3P: pairs of numbers, brain floats, products of other depths.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[InstructionRow] = &[
+const VOP3P: &[InstructionRow] = &[
     row(0x11, "v_pk_fma_bf16", PkFmaBf16),
-    absent(0x13),
     row(0x14, "v_pk_add_max_i16", PkAddMaxI16),
     row(0x15, "v_pk_add_max_u16", PkAddMaxU16),
-    absent(0x1a),
     row(0x1f, "v_pk_fma_f32", PkFmaF32),
     row(0x23, "v_pk_add_bf16", PkAddBf16),
-    absent(0x24),
-    absent(0x25),
-    absent(0x26),
-    absent(0x27),
     row(0x28, "v_pk_mul_f32", PkMulF32),
     row(0x29, "v_pk_add_f32", PkAddF32),
     row(0x2a, "v_pk_mul_bf16", PkMulBf16),
@@ -194,17 +199,6 @@ pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x3d, "v_fma_mix_f32_bf16", FmaMixF32Bf16),
     row(0x3e, "v_fma_mixlo_bf16", FmaMixloBf16),
     row(0x3f, "v_fma_mixhi_bf16", FmaMixhiBf16),
-    absent(0x40),
-    absent(0x41),
-    absent(0x42),
-    absent(0x43),
-    absent(0x44),
-    absent(0x45),
-    absent(0x46),
-    absent(0x47),
-    absent(0x48),
-    absent(0x49),
-    absent(0x4a),
     row(0x5d, "v_wmma_f32_16x16x4_f32", TileF32F32x4),
     row(0x60, "v_wmma_f32_16x16x32_f16", TileF32F16x32),
     row(0x61, "v_wmma_f16_16x16x32_f16", TileF16F16x32),
@@ -244,9 +238,14 @@ pub(crate) const VOP3P: &[InstructionRow] = &[
     row(0x87, "v_wmma_f16_16x16x128_bf8_bf8", TileF16Bf8Bf8x128),
 ];
 
+/// GFX12.5, VOP3P: opcodes that it does not have.
+const NO_VOP3P: &[InstructionRow] = &all_absent([
+    0x13, 0x1a, 0x24, 0x25, 0x26, 0x27, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4a,
+]);
+
 /// GFX12.5, VOPD.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[InstructionRow] = &[
+const VOPD: &[InstructionRow] = &[
     acc(0x0c, "v_dual_dot2acc_f32_f16", Dot2F32F16),
     acc(0x0d, "v_dual_dot2acc_f32_bf16", Dot2F32Bf16),
     absent(0x12),
@@ -259,7 +258,7 @@ pub(crate) const VOPD: &[InstructionRow] = &[
 
 /// GFX12.5, VOPD with three words: what the form with two lacks. Opcodes above 0x1f exist for the first half only, 0x12, 0x17 and 0x18 for the second.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD3: &[InstructionRow] = &[
+const VOPD3: &[InstructionRow] = &[
     absent(0x01),
     absent(0x02),
     row(0x12, "v_dual_bitop2_b32", Bitop2B32),
@@ -273,7 +272,7 @@ pub(crate) const VOPD3: &[InstructionRow] = &[
 
 /// GFX12.5, DS: double precision, loads that transpose, arrivals at barriers in memory.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[InstructionRow] = &[
+const DS: &[InstructionRow] = &[
     ds(0x54, "ds_add_f64", AtomicAddF64),
     ds(0x56, "ds_atomic_async_barrier_arrive_b64", UnsupportedArrive),
     ds_rtn(0x74, "ds_add_rtn_f64", AtomicAddF64),
@@ -286,7 +285,7 @@ pub(crate) const DS: &[InstructionRow] = &[
 
 /// GFX12.5, FLAT, GLOBAL and SCRATCH: double precision, hints, copies to and from LDS, clusters, loads that transpose.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[InstructionRow] = &[
+const FLAT: &[InstructionRow] = &[
     not_scratch(0x55, "atomic_add_f64", AtomicAddF64),
     global_only(0x57, "load_tr16_b128", UnsupportedLoadTr16),
     global_only(0x58, "load_tr8_b64", UnsupportedLoadTr4),
@@ -317,7 +316,7 @@ pub(crate) const FLAT: &[InstructionRow] = &[
 
 /// GFX12.5, MUBUF: atomics in double precision.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[InstructionRow] = &[
+const MUBUF: &[InstructionRow] = &[
     row(0x55, "buffer_atomic_add_f64", AtomicAddF64),
     row(0x5b, "buffer_atomic_min_num_f64", AtomicMinF64),
     row(0x5c, "buffer_atomic_max_num_f64", AtomicMaxF64),

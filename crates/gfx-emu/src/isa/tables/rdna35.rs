@@ -4,9 +4,12 @@
 
 use super::*;
 
+/// Its rows, by format.
+pub(super) const ROWS: &Formats = &[("SOP1", SOP1), ("SOP2", SOP2), ("SOPC", SOPC), ("SOPP", SOPP)];
+
 /// RDNA3.5, SOP1.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[InstructionRow] = &[
+const SOP1: &[InstructionRow] = &[
     row(0x60, "s_ceil_f32", SCeilF32),
     row(0x61, "s_floor_f32", SFloorF32),
     row(0x62, "s_trunc_f32", STruncF32),
@@ -26,7 +29,7 @@ pub(crate) const SOP1: &[InstructionRow] = &[
 
 /// RDNA3.5, SOP2.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[InstructionRow] = &[
+const SOP2: &[InstructionRow] = &[
     row(0x40, "s_add_f32", SAddF32),
     row(0x41, "s_sub_f32", SSubF32),
     row(0x42, "s_min_f32", SMinF32),
@@ -45,7 +48,7 @@ pub(crate) const SOP2: &[InstructionRow] = &[
 ];
 
 /// RDNA3.5, SOPP: which results are read once, for the hardware's caches of operands.
-pub(crate) const SOPP: &[InstructionRow] = &[row(0x13, "s_singleuse_vdst", SNop)];
+const SOPP: &[InstructionRow] = &[row(0x13, "s_singleuse_vdst", SNop)];
 
 /// Comparisons of one type. The low bits of the opcode are the relations that count as true.
 macro_rules! compare {
@@ -58,7 +61,7 @@ macro_rules! compare {
 
 /// RDNA3.5, SOPC.
 #[rustfmt::skip] // one type a line
-pub(crate) const SOPC: &[InstructionRow] = compare! {
+const SOPC: &[InstructionRow] = compare! {
     (0x40, SCmpF32, "f32", [1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt"])
     (0x50, SCmpF16, "f16", [1 "lt", 2 "eq", 3 "le", 4 "gt", 5 "lg", 6 "ge", 7 "o", 8 "u", 9 "nge", 10 "nlg", 11 "ngt", 12 "nle", 13 "neq", 14 "nlt"])
 };

@@ -6,13 +6,31 @@
 
 use super::*;
 
-const fn absent(opcode: u16) -> InstructionRow {
-    form(opcode, "", Unsupported, Form::Absent)
-}
+/// Its rows, by format.
+pub(super) const ROWS: &Formats = &[
+    ("SOP1", SOP1),
+    ("SOP2", SOP2),
+    ("SOPK", NO_SOPK),
+    ("SOPK", SOPK),
+    ("SOPP", NO_SOPP),
+    ("SOPP", SOPP),
+    ("SMEM", SMEM),
+    ("VOP1", VOP1),
+    ("VOP2", VOP2),
+    ("VOPC", NO_VOPC),
+    ("VOP3", NO_VOP3),
+    ("VOP3", VOP3),
+    ("VOP3P", VOP3P),
+    ("VOPD", VOPD),
+    ("DS", NO_DS),
+    ("DS", DS),
+    ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
 
 /// RDNA4, SOP1: barriers, and a sleep of a length in a register.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP1: &[InstructionRow] = &[
+const SOP1: &[InstructionRow] = &[
     row(0x4e, "s_barrier_signal", SBarrierSignal),
     row(0x4f, "s_barrier_signal_isfirst", UnsupportedS32),
     row(0x50, "s_get_barrier_state", UnsupportedB32),
@@ -24,7 +42,7 @@ pub(crate) const SOP1: &[InstructionRow] = &[
 
 /// RDNA4, SOP2.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOP2: &[InstructionRow] = &[
+const SOP2: &[InstructionRow] = &[
     row(0x00, "s_add_co_u32", SAddU32),
     row(0x01, "s_sub_co_u32", SSubU32),
     row(0x02, "s_add_co_i32", SAddI32),
@@ -46,40 +64,22 @@ pub(crate) const SOP2: &[InstructionRow] = &[
 
 /// RDNA4, SOPK: no comparisons and no waits.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPK: &[InstructionRow] = &[
-    absent(0x03),
-    absent(0x04),
-    absent(0x05),
-    absent(0x06),
-    absent(0x07),
-    absent(0x08),
-    absent(0x09),
-    absent(0x0a),
-    absent(0x0b),
-    absent(0x0c),
-    absent(0x0d),
-    absent(0x0e),
+const SOPK: &[InstructionRow] = &[
     acc_k(0x0f, "s_addk_co_i32", SAddI32),
-    absent(0x16),
-    absent(0x17),
-    absent(0x18),
-    absent(0x19),
-    absent(0x1a),
-    absent(0x1b),
 ];
+
+/// RDNA4, SOPK: opcodes that it does not have.
+const NO_SOPK: &[InstructionRow] = &all_absent([
+    0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x16, 0x17, 0x18, 0x19, 0x1a,
+    0x1b,
+]);
 
 /// RDNA4, SOPP: a wait for each counter, the other half of a barrier.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SOPP: &[InstructionRow] = &[
-    absent(0x04),
+const SOPP: &[InstructionRow] = &[
     row(0x08, "s_wait_alu", SNop),
     row(0x14, "s_barrier_wait", SBarrierWait),
     row(0x15, "s_barrier_leave", Unsupported),
-    absent(0x27),
-    absent(0x28),
-    absent(0x29),
-    absent(0x2a),
-    absent(0x3d),
     row(0x40, "s_wait_loadcnt", SNop),
     row(0x41, "s_wait_storecnt", SNop),
     row(0x42, "s_wait_samplecnt", SNop),
@@ -91,9 +91,12 @@ pub(crate) const SOPP: &[InstructionRow] = &[
     row(0x49, "s_wait_storecnt_dscnt", SNop),
 ];
 
+/// RDNA4, SOPP: opcodes that it does not have.
+const NO_SOPP: &[InstructionRow] = &all_absent([0x04, 0x27, 0x28, 0x29, 0x2a, 0x3d]);
+
 /// RDNA4, SMEM: all of it.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const SMEM: &[InstructionRow] = &[
+const SMEM: &[InstructionRow] = &[
     row(0x00, "s_load_b32", SLoadB32),
     row(0x01, "s_load_b64", SLoadB64),
     row(0x02, "s_load_b128", SLoadB128),
@@ -126,7 +129,7 @@ pub(crate) const SMEM: &[InstructionRow] = &[
 
 /// RDNA4, VOP1: 8-bit floats.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP1: &[InstructionRow] = &[
+const VOP1: &[InstructionRow] = &[
     row(0x6c, "v_cvt_f32_fp8", CvtF32OcpFp8),
     row(0x6d, "v_cvt_f32_bf8", CvtF32OcpBf8),
     row(0x6e, "v_cvt_pk_f32_fp8", CvtPkF32OcpFp8),
@@ -135,7 +138,7 @@ pub(crate) const VOP1: &[InstructionRow] = &[
 
 /// RDNA4, VOP2: what is often used of double precision, minima and maxima.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP2: &[InstructionRow] = &[
+const VOP2: &[InstructionRow] = &[
     row(0x02, "v_add_f64", AddF64),
     row(0x06, "v_mul_f64", MulF64),
     row(0x0d, "v_min_num_f64", MinF64),
@@ -152,23 +155,14 @@ pub(crate) const VOP2: &[InstructionRow] = &[
 ];
 
 /// RDNA4, VOPC: no comparisons whose result is known before.
-#[rustfmt::skip] // one type a line
-pub(crate) const VOPC: &[InstructionRow] = &[
-    absent(0x00), absent(0x0f), absent(0x80), absent(0x8f),
-    absent(0x10), absent(0x1f), absent(0x90), absent(0x9f),
-    absent(0x20), absent(0x2f), absent(0xa0), absent(0xaf),
-    absent(0x40), absent(0x47), absent(0xc0), absent(0xc7),
-    absent(0x48), absent(0x4f), absent(0xc8), absent(0xcf),
-    absent(0x50), absent(0x57), absent(0xd0), absent(0xd7),
-    absent(0x58), absent(0x5f), absent(0xd8), absent(0xdf),
-];
+const NO_VOPC: &[InstructionRow] = &all_absent([
+    0x00, 0x0f, 0x80, 0x8f, 0x10, 0x1f, 0x90, 0x9f, 0x20, 0x2f, 0xa0, 0xaf, 0x40, 0x47, 0xc0, 0xc7, 0x48,
+    0x4f, 0xc8, 0xcf, 0x50, 0x57, 0xd0, 0xd7, 0x58, 0x5f, 0xd8, 0xdf,
+]);
 
 /// RDNA4, VOP3.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3: &[InstructionRow] = &[
-    absent(0x219),
-    absent(0x21c),
-    absent(0x21f),
+const VOP3: &[InstructionRow] = &[
     row(0x229, "v_min3_num_f32", Min3F32),
     row(0x22a, "v_max3_num_f32", Max3F32),
     row(0x22b, "v_min3_num_f16", Min3F16),
@@ -179,13 +173,6 @@ pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x230, "v_maximum3_f16", Maximum3F16),
     row(0x231, "v_med3_num_f32", Med3F32),
     row(0x232, "v_med3_num_f16", Med3F16),
-    absent(0x249),
-    absent(0x24c),
-    absent(0x24f),
-    absent(0x25e),
-    absent(0x25f),
-    absent(0x260),
-    absent(0x261),
     row(0x268, "v_minmax_num_f32", MinmaxF32),
     row(0x269, "v_maxmin_num_f32", MaxminF32),
     row(0x26a, "v_minmax_num_f16", MinmaxF16),
@@ -208,11 +195,6 @@ pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x2ff, "v_mad_co_i64_i32", MadI64I32),
     row(0x30f, "v_permlane16_var_b32", Permlane16Var),
     row(0x310, "v_permlanex16_var_b32", Permlanex16Var),
-    absent(0x327),
-    absent(0x328),
-    absent(0x329),
-    absent(0x32a),
-    absent(0x33c),
     row(0x341, "v_minimum_f64", MinimumF64),
     row(0x342, "v_maximum_f64", MaximumF64),
     row(0x365, "v_minimum_f32", MinimumF32),
@@ -225,9 +207,14 @@ pub(crate) const VOP3: &[InstructionRow] = &[
     row(0x36c, "v_cvt_sr_bf8_f32", UnsupportedSr),
 ];
 
+/// RDNA4, VOP3: opcodes that it does not have.
+const NO_VOP3: &[InstructionRow] = &all_absent([
+    0x219, 0x21c, 0x21f, 0x249, 0x24c, 0x24f, 0x25e, 0x25f, 0x260, 0x261, 0x327, 0x328, 0x329, 0x32a, 0x33c,
+]);
+
 /// RDNA4, VOP3P: minima and maxima, 8-bit floats, matrices that lie in other registers, sparse ones.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOP3P: &[InstructionRow] = &[
+const VOP3P: &[InstructionRow] = &[
     absent(0x11),
     absent(0x12),
     row(0x1b, "v_pk_min_num_f16", PkMinF16),
@@ -264,7 +251,7 @@ pub(crate) const VOP3P: &[InstructionRow] = &[
 
 /// RDNA4, VOPD.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const VOPD: &[InstructionRow] = &[
+const VOPD: &[InstructionRow] = &[
     row(0x0a, "v_dual_max_num_f32", MaxF32),
     row(0x0b, "v_dual_min_num_f32", MinF32),
     absent(0x0c),
@@ -272,30 +259,16 @@ pub(crate) const VOPD: &[InstructionRow] = &[
 
 /// RDNA4, DS.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const DS: &[InstructionRow] = &[
-    absent(0x11),
+const DS: &[InstructionRow] = &[
     ds(0x12, "ds_min_num_f32", AtomicMinF32),
     ds(0x13, "ds_max_num_f32", AtomicMaxF32),
     ds(0x14, "ds_nop", SNop),
-    absent(0x18),
-    absent(0x19),
-    absent(0x1a),
-    absent(0x1b),
-    absent(0x1c),
-    absent(0x1d),
-    absent(0x31),
     ds_rtn(0x32, "ds_min_num_rtn_f32", AtomicMinF32),
     ds_rtn(0x33, "ds_max_num_rtn_f32", AtomicMaxF32),
-    absent(0x34),
-    absent(0x3f),
-    absent(0x51),
     ds(0x52, "ds_min_num_f64", AtomicMinF64),
     ds(0x53, "ds_max_num_f64", AtomicMaxF64),
-    absent(0x71),
     ds_rtn(0x72, "ds_min_num_rtn_f64", AtomicMinF64),
     ds_rtn(0x73, "ds_max_num_rtn_f64", AtomicMaxF64),
-    absent(0x7a),
-    absent(0x7b),
     ds(0x98, "ds_cond_sub_u32", AtomicCondSubU32),
     ds(0x99, "ds_sub_clamp_u32", AtomicCsubU32),
     ds(0x9a, "ds_pk_add_f16", AtomicPkAddF16),
@@ -304,12 +277,16 @@ pub(crate) const DS: &[InstructionRow] = &[
     ds_rtn(0xa9, "ds_sub_clamp_rtn_u32", AtomicCsubU32),
     ds_rtn(0xaa, "ds_pk_add_rtn_f16", AtomicPkAddF16),
     ds_rtn(0xab, "ds_pk_add_rtn_bf16", AtomicPkAddBf16),
-    absent(0xad),
 ];
+
+/// RDNA4, DS: opcodes that it does not have.
+const NO_DS: &[InstructionRow] = &all_absent([
+    0x11, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x31, 0x34, 0x3f, 0x51, 0x71, 0x7a, 0x7b, 0xad,
+]);
 
 /// RDNA4, FLAT, GLOBAL and SCRATCH.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const FLAT: &[InstructionRow] = &[
+const FLAT: &[InstructionRow] = &[
     global_only(0x2b, "inv", SNop),
     global_only(0x2c, "wb", SNop),
     not_scratch(0x37, "atomic_sub_clamp_u32", AtomicCsubU32),
@@ -328,7 +305,7 @@ pub(crate) const FLAT: &[InstructionRow] = &[
 
 /// RDNA4, MUBUF.
 #[rustfmt::skip] // one instruction a line
-pub(crate) const MUBUF: &[InstructionRow] = &[
+const MUBUF: &[InstructionRow] = &[
     absent(0x2b),
     absent(0x2c),
     row(0x37, "buffer_atomic_sub_clamp_u32", AtomicCsubU32),
