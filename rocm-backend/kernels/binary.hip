@@ -1,7 +1,8 @@
 // out = f(lhs, rhs), element by element: kernels `b<op>_<dtype>` with a result of the same dtype and `<comparison>_<dtype>`
-// with a u8 result of 0 or 1; arguments (numel, num_dims, info, lhs, rhs, out). `out` is contiguous.
-#include "layout.h"
+// with a u8 result of 0 or 1; arguments (numel, num_dims, info, lhs, rhs, out). `out` is contiguous. Of some dtypes
+// `b<op>_turned_<dtype>` and `<comparison>_turned_<dtype>`, arguments (info, lhs, rhs, out), of turned.h.
 #include "numeric.h"
+#include "turned.h"
 
 using namespace parity;
 
@@ -10,7 +11,14 @@ using namespace parity;
     extern "C" PARITY_CROWDED(1, 256, GROUPS) void name##_##T( \
         size_t numel, size_t num_dims, const size_t *__restrict__ info, const T *lhs, const T *rhs, Out *out) { \
         map_binary(numel, num_dims, info, lhs, rhs, out, [](T x, T y) { return numeric::function(x, y); }); \
-    }
+    } \
+    PARITY_TURNED_##T(extern "C" PARITY_CROWDED(256, 256, GROUPS) void name##_turned_##T( \
+        const size_t *__restrict__ info, const T *lhs, const T *rhs, Out *out) { \
+        constexpr unsigned N = PackLen<T, Out>::value; \
+        map_turned<N>(info, lhs, rhs, out, [](Pack<T, N> x, Pack<T, N> y) { \
+            return pack_with<Out>([](T x, T y) { return numeric::function(x, y); }, x, y); \
+        }); \
+    })
 
 #define FOR_ANY(T) \
     KERNEL(badd, T, T, add, 5) \

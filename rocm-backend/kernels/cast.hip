@@ -1,7 +1,7 @@
 // out = inp in another dtype, element by element: kernels `cast_<from>_<to>(numel, num_dims, info, inp, out)`, all pairs of
-// the ten dtypes. `out` is contiguous.
+// the ten dtypes. `out` is contiguous. Of some pairs `cast_turned_<from>_<to>(info, inp, out)`, of turned.h.
 #include "cast.h"
-#include "layout.h"
+#include "turned.h"
 
 using namespace parity;
 
@@ -18,3 +18,13 @@ using namespace parity;
     KERNEL(T, u8) KERNEL(T, u32) KERNEL(T, i16) KERNEL(T, i32) KERNEL(T, i64)
 
 PARITY_ALL_DTYPES(FROM)
+
+#define TURNED(From, To) \
+    extern "C" PARITY_CROWDED(256, 256, 6) void cast_turned_##From##_##To( \
+        const size_t *__restrict__ info, const From *__restrict__ inp, To *__restrict__ out) { \
+        constexpr unsigned N = PackLen<From, To>::value; \
+        map_turned<N>(info, inp, out, [](Pack<From, N> pack) { \
+            return pack_with<To>([](From x) { return numeric::cast<To>(x); }, pack); \
+        }); \
+    }
+TURNED(f32, f16) TURNED(f32, bf16) TURNED(f16, f32) TURNED(bf16, f32) TURNED(f16, bf16) TURNED(bf16, f16)

@@ -1,6 +1,7 @@
 // out = cond ? t : f, element by element: kernels `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)`, for a
-// condition of each integer dtype. `info` has a stride set for each of the three operands; `out` is contiguous.
-#include "layout.h"
+// condition of each integer dtype. `info` has a stride set for each of the three operands; `out` is contiguous. Of some dtypes
+// `where_turned_u8_<dtype>(info, cond, t, f, out)`, of turned.h.
+#include "turned.h"
 
 using namespace parity;
 
@@ -70,3 +71,13 @@ PARITY_FN void select(
 #define VALUES(T) KERNEL(u8, T) KERNEL(u32, T) KERNEL(i16, T) KERNEL(i32, T) KERNEL(i64, T)
 
 PARITY_ALL_DTYPES(VALUES)
+
+#define TURNED(T) \
+    extern "C" PARITY_CROWDED(256, 256, 4) void where_turned_u8_##T( \
+        const size_t *__restrict__ info, const u8 *cond, const T *t, const T *f, T *out) { \
+        constexpr unsigned N = PackLen<T>::value; \
+        map_turned<N>(info, cond, t, f, out, [](Pack<u8, N> chosen, Pack<T, N> x, Pack<T, N> y) { \
+            return pack_with<T>([](u8 chosen, T x, T y) { return chosen != 0 ? x : y; }, chosen, x, y); \
+        }); \
+    }
+TURNED(bf16) TURNED(f16) TURNED(f32)

@@ -15,6 +15,8 @@ const INVENTORY: &str = include_str!("../kernels/inventory.txt");
 const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
 const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
 const FILL: &[&str] = &["fill", "const_set", "copy2d", "transpose"];
+/// The dtypes of kernels of operands that are turned.
+const TURNED: &[&str] = &["bf16", "f16", "f32"];
 const SUMS: &[&str] = &["fast_sum_small", "sum", "sum_short"];
 /// Reductions in parts, before the name of what they do, with their modules.
 const PARTS: &[(&str, &str)] = &[
@@ -208,6 +210,16 @@ fn promised() -> BTreeSet<(String, String)> {
             );
         }
     };
+    let elementwise = listed().into_iter().filter(|(module, ..)| *module != "reduce");
+    for (module, name, _) in elementwise.filter(|(_, name, _)| *name != Unary::Copy.name()) {
+        add(module, &format!("{name}_"), &["turned"], TURNED);
+    }
+    add("affine", "affine_", &["turned"], TURNED);
+    for from in TURNED {
+        let others: Vec<&str> = TURNED.iter().copied().filter(|to| to != from).collect();
+        add("cast", "cast_turned_", &[from], &others);
+    }
+    add("ternary", "where_turned_", &["u8"], TURNED);
     for dtypes in [FLOATS, INTS] {
         add("affine", "", &["affine"], dtypes);
         add("fill", "", FILL, dtypes);

@@ -34,6 +34,21 @@ const PACKED: &[Row] = &[
         STORES,
     ),
     ("affine", &["affine"], ALL, BOTH),
+    ("affine", &["affine_turned"], &["bf16", "f16", "f32"], BOTH),
+    (
+        "unary",
+        &["uexp_turned", "upowf_turned"],
+        &["bf16", "f16", "f32"],
+        BOTH,
+    ),
+    (
+        "binary",
+        &["badd_turned", "bdiv_turned"],
+        &["bf16", "f16", "f32"],
+        BOTH,
+    ),
+    ("cast", &["cast_turned_f32"], &["bf16", "f16"], LOADS),
+    ("cast", &["cast_turned_bf16", "cast_turned_f16"], &["f32"], STORES),
     ("fill", &["fill", "const_set"], ALL, STORES),
     ("fill", &["copy2d"], ALL, BOTH),
     // The wider of the two dtypes decides how many elements are moved at once.

@@ -26,6 +26,7 @@ pub(crate) mod reduce;
 pub(crate) mod rope;
 pub(crate) mod sort;
 pub(crate) mod ternary;
+mod turned;
 pub(crate) mod upsample;
 
 use std::ffi::{c_uint, c_void};

@@ -33,4 +33,5 @@ mod support;
 mod targets;
 mod ternary;
 mod trace;
+mod turned;
 mod upsample;

@@ -2,11 +2,17 @@
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 use super::pieces::Pieces;
+use super::turned;
 use super::{Args, Grid, common_context, layout_in_packs, pack_len};
 use crate::view::{self, Region};
-use crate::{DynBuffer, Result, module};
+use crate::{DType, DynBuffer, Result, module};
 
 const OP: &str = "cast";
+
+/// Whether there is a kernel for what is turned.
+fn is_turned_pair(from: DType, to: DType) -> bool {
+    from != to && [from, to].into_iter().all(turned::serves)
+}
 
 /// Converts a region's elements to `out`'s dtype; they go to `out`, from its start.
 pub(crate) fn cast(x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
@@ -18,6 +24,16 @@ pub(crate) fn cast(x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let function = module::named(&context, "cast", &symbol, &op, to)?;
     if x.numel() == 0 {
         return Ok(());
+    }
+    if is_turned_pair(from, to) {
+        let name = turned::Name {
+            module: "cast",
+            op: OP,
+            dtypes: &[from.suffix(), "_", to.suffix()].concat(),
+        };
+        if turned::map(&context, &name, &[], &[*x], (out, 0), &[])? {
+            return Ok(());
+        }
     }
     let dtypes = [from, to];
     let mut done = 0;

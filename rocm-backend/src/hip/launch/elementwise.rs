@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::pieces::Pieces;
-use super::{Args, BLOCK, Grid, PACK, common_context, for_device, layout, layout_in_packs, pack_len};
+use super::turned::{self, SIDE_LEAST};
+use super::{Args, BLOCK, Grid, PACK, common_context, layout, layout_in_packs, pack_len};
 use crate::hip::context::Context;
 use crate::kernel::{Family, Kernel, Unary};
 use crate::view::{self, Region, RegionMut, View};
@@ -55,7 +56,10 @@ pub(crate) fn map(
     if first.numel() == 0 {
         return Ok(());
     }
-    let copies = turned(&context, kernel, inputs)?;
+    if map_turned(&context, kernel, leading, inputs, (out, out_offset), trailing)? {
+        return Ok(());
+    }
+    let copies = turned_copies(&context, kernel, inputs)?;
     if copies.iter().any(Option::is_some) {
         let views = inputs.iter().zip(&copies).map(|(input, copy)| match copy {
             Some(copy) => View::contiguous(copy, input.dims()).check(name),
@@ -93,18 +97,37 @@ pub(crate) fn map(
     Ok(())
 }
 
-/// Elements of an operand from which on it pays to have tiles turn it first.
-fn turned_least(context: &Context) -> usize {
-    for_device(context, 1 << 18, 1 << 10)
+/// Computes by tiles where inputs are turned and there is a kernel for it; says whether it did.
+fn map_turned(
+    context: &Arc<Context>,
+    kernel: Kernel,
+    leading: &[Scalar],
+    inputs: &[Region<'_>],
+    out: (&DynBuffer, usize),
+    trailing: &[Scalar],
+) -> Result<bool> {
+    let dtype = inputs.first().map(|input| input.buffer().dtype());
+    let Some(dtype) = dtype.filter(|dtype| turned::serves(*dtype) && !is_copy(kernel)) else {
+        return Ok(false);
+    };
+    let name = turned::Name {
+        module: kernel.family.module(),
+        op: kernel.name,
+        dtypes: dtype.suffix(),
+    };
+    turned::map(context, &name, leading, inputs, out, trailing)
+}
+
+/// Copies are tiles' own, of every dtype ([`transpose`]).
+fn is_copy(kernel: Kernel) -> bool {
+    kernel.name == Unary::Copy.kernel().name
 }
 
 /// Copies in row-major order of the inputs whose adjacent elements lie along another dimension than the last one: read element by
 /// element, each of them would bring a line of memory. No list where none is.
-fn turned(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Result<Vec<Option<DynBuffer>>> {
-    let is_copy = kernel.name == Unary::Copy.kernel().name;
-    let is_few =
-        |input: &Region<'_>| input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
-    if is_copy || inputs.iter().all(is_few) {
+fn turned_copies(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Result<Vec<Option<DynBuffer>>> {
+    let is_few = |input: &Region<'_>| turned::is_few(context, input);
+    if is_copy(kernel) || inputs.iter().all(is_few) {
         return Ok(Vec::new());
     }
     let copy = |input: &Region<'_>| {
@@ -165,8 +188,6 @@ const AT_ONCE: usize = 4;
 const LONG_ROW: usize = 1024;
 const ROW_PART: usize = 8192;
 
-/// Elements that a side of a view must have for its copy to go through tiles: of fewer, most of a tile is empty.
-const SIDE_LEAST: usize = 16;
 /// The side of a tile, and the threads that copy it, as `kernels/transpose.h` has them.
 const SIDE: usize = 64;
 const SWAPPERS: usize = 256;

@@ -2,9 +2,10 @@
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 use super::pieces::Pieces;
+use super::turned;
 use super::{Args, Grid, common_context, layout_in_packs, pack_len};
 use crate::view::{self, Region};
-use crate::{DynBuffer, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 const OP: &str = "where";
 
@@ -36,6 +37,23 @@ pub(crate) fn where_cond(
     )?;
     if cond.numel() == 0 {
         return Ok(());
+    }
+    if chooser == DType::U8 && turned::serves(dtype) {
+        let name = turned::Name {
+            module: "ternary",
+            op: OP,
+            dtypes: &[chooser.suffix(), "_", dtype.suffix()].concat(),
+        };
+        if turned::map(
+            &context,
+            &name,
+            &[],
+            &operands.map(|operand| *operand),
+            (out, 0),
+            &[],
+        )? {
+            return Ok(());
+        }
     }
     let strides = operands.map(Region::strides);
     let dtypes = [chooser, dtype];
