@@ -116,4 +116,18 @@ mod tests {
         }
         assert!(all > 1000, "{all} kernels");
     }
+
+    #[test]
+    fn what_is_nvidias_alone_is_in_ptx_and_in_no_code_object() {
+        let of_amd: BTreeSet<_> = built_in().map(|(_, module, _)| module).collect();
+        let all: BTreeSet<_> = PTX_MODULES.iter().map(|(_, module, _)| *module).collect();
+        let alone: Vec<_> = all.difference(&of_amd).copied().collect();
+        assert_eq!(alone, ["conv_nvidia"]);
+        let text = code("sm_80", "conv_nvidia").unwrap();
+        let text = std::str::from_utf8(text.strip_suffix(&[0]).unwrap()).unwrap();
+        let kernels = ["conv_128_f32", "conv_64_f32"].map(str::to_owned);
+        assert_eq!(entries(text), BTreeSet::from(kernels));
+        // Sixteen blocks of a warp's results, two steps of a stage and three products of parts.
+        assert_eq!(text.matches("mma.sync").count(), 2 * 96);
+    }
 }

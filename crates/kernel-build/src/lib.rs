@@ -50,7 +50,7 @@ pub struct CodeObject {
 /// What a compilation gave.
 #[derive(Clone, Debug, Default)]
 pub struct Built {
-    /// One per target and kernel file, by target, then by file name.
+    /// One per target and kernel file that is for it, by target, then by file name.
     pub code_objects: Vec<CodeObject>,
     /// The compiler's warnings, a line each.
     pub warnings: Vec<String>,
@@ -81,8 +81,8 @@ pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize)
     }
 }
 
-/// Compiles every `*.hip` of `kernel_dir` for every target into `out_dir`, `jobs` at a time. A code object is compiled
-/// anew only when its source, a header, the flags or the toolchain changed.
+/// Compiles every `*.hip` of `kernel_dir` for every target into `out_dir`, `jobs` at a time; `*_nvidia.hip` for NVIDIA's targets
+/// alone. A code object is compiled anew only when its source, a header, the flags or the toolchain changed.
 ///
 /// # Errors
 /// In words for the user: what is missing, where it was looked for and how to get it; or the compiler's own errors, all of
@@ -118,6 +118,7 @@ pub fn compile_at(
     let work: Vec<_> = targets
         .iter()
         .flat_map(|t| sources.iter().map(|s| plan.job(t, s)))
+        .filter(|job| is_for(job.target, &job.module))
         .collect();
     let warnings = plan.run(&work, jobs)?;
     let code_objects = work.iter().map(|job| job.code_object(out_dir)).collect();
@@ -128,7 +129,7 @@ pub fn compile_at(
     })
 }
 
-/// The code objects of `dir` for every `*.hip` of `kernel_dir` and every target, as [`compile`] names them. No compiler is
+/// The code objects of `dir` for every `*.hip` of `kernel_dir` and every target that it is for, as [`compile`] names them. No compiler is
 /// looked for. Whether they were compiled of these very sources is not known here.
 ///
 /// # Errors
@@ -144,6 +145,9 @@ pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Bui
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
+            if !is_for(target, &module) {
+                continue;
+            }
             let path = dir.join(format!("{module}.{}.{}", target.name, target.extension()));
             match fs::read(&path) {
                 Ok(bytes) if target.is_nvidia() && is_ptx(&bytes) => {}
@@ -214,6 +218,11 @@ pub fn fingerprint(sources: &[(String, String)]) -> u64 {
     let mut hasher = DefaultHasher::new();
     sources.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Whether a kernel file is compiled for a target: one whose name ends in `_nvidia` for NVIDIA's alone.
+fn is_for(target: &Target, module: &str) -> bool {
+    target.is_nvidia() || !module.ends_with("_nvidia")
 }
 
 /// The kernels of a folder, of which there must be one.

@@ -28,7 +28,7 @@ fn code_objects_are_taken_as_they_are_without_a_compiler() {
     let (kernels, objects) = (folder.path().join("kernels"), folder.path().join("objects"));
     fs::create_dir_all(&kernels).unwrap();
     fs::create_dir_all(&objects).unwrap();
-    for name in ["fill.hip", "sort.hip", "shared.h"] {
+    for name in ["fill.hip", "sort.hip", "sort_nvidia.hip", "shared.h"] {
         fs::write(kernels.join(name), "extern int x;").unwrap();
     }
     for name in [
@@ -90,8 +90,8 @@ fn child_without_a_compiler() {
     assert!(refusal(&targets("gfx942"), &objects).contains("fill.gfx942.hsaco is not an ELF file"));
     assert!(refusal(&targets("gfx942"), Path::new("/nowhere")).contains("cannot read /nowhere"));
 
-    // NVIDIA's are text.
-    for name in ["fill", "sort"] {
+    // NVIDIA's are text, and some are theirs alone.
+    for name in ["fill", "sort", "sort_nvidia"] {
         fs::write(
             objects.join(format!("{name}.sm_80.ptx")),
             "//\n// by clang\n\n.version 8.0\n.target sm_80\n",
@@ -99,6 +99,12 @@ fn child_without_a_compiler() {
         .unwrap();
     }
     let ptx = kernel_build::prebuilt(&kernels, &targets("sm_80"), &objects).unwrap();
+    let modules: Vec<_> = ptx
+        .code_objects
+        .iter()
+        .map(|object| object.module.as_str())
+        .collect();
+    assert_eq!(modules, ["fill", "sort", "sort_nvidia"]);
     assert!(
         ptx.code_objects
             .iter()

@@ -226,6 +226,59 @@ fn many_channels_and_taps_are_all_summed() {
     .check(DType::F32, &x, &kernel);
 }
 
+/// Eight channels: windows of whole packs of weights, which matrix cores take where they multiply f32. Neither 20 nor 70 channels, nor the
+/// pixels, fill their tiles.
+#[test]
+fn windows_of_whole_packs_equal_a_host_loop() {
+    for (i, (padding, stride, dilation)) in [(0, 1, 1), (1, 2, 1), (2, 1, 2), (4, 3, 2)]
+        .into_iter()
+        .enumerate()
+    {
+        let params = params(padding, stride, dilation);
+        for c_out in [20, 70] {
+            let x = Tensor::small(DType::F32, &[2, 8, 7, 9], LIES[i % LIES.len()], i);
+            let kernel = Tensor::small(DType::F32, &[c_out, 8, 3, 3], Lie::Contiguous, i + 1);
+            params.check(DType::F32, &x, &kernel);
+        }
+        let x = Tensor::small(DType::F32, &[2, 8, 75], LIES[i % LIES.len()], i);
+        let kernel = Tensor::small(DType::F32, &[70, 8, 5], Lie::Contiguous, i + 1);
+        params.check(DType::F32, &x, &kernel);
+    }
+}
+
+/// The same of numbers at both ends of f32's range, and beyond: whole numbers of them are exact, and one that is not finite meets the windows
+/// that have it, and no other.
+#[test]
+fn windows_of_whole_packs_have_room_for_every_number() {
+    let kernel = Tensor::small(DType::F32, &[20, 8, 3, 3], Lie::Contiguous, 1);
+    let images = |number: &dyn Fn(usize) -> f64| Tensor::new(&[2, 8, 5, 6], Lie::Contiguous, number);
+    let whole = |i: usize| ((i * 37) % 9) as f64 - 4.0;
+    for exponent in [-149, -126, 100, 115] {
+        let x = images(&|i| whole(i) * 2_f64.powi(exponent));
+        params(1, 1, 1).check(DType::F32, &x, &kernel);
+    }
+    for (x, weight) in [
+        (f64::INFINITY, 1.0),
+        (f64::NAN, 1.0),
+        (-1.0, f64::INFINITY),
+        (f64::NEG_INFINITY, f64::INFINITY),
+    ] {
+        let x = images(&|i| if i == 100 { x } else { whole(i) });
+        let kernel = Tensor::new(&[20, 8, 3, 3], Lie::Contiguous, |i| {
+            if i == 500 { weight } else { whole(i) }
+        });
+        let params = params(0, 1, 1);
+        let want = params.expected(&x, &kernel).into_iter().map(|(sum, _)| sum);
+        let got = read(&params.run(DType::F32, &x, &kernel).unwrap());
+        for (i, (got, want)) in got.iter().zip(want).enumerate() {
+            assert!(
+                got == &want || (got.is_nan() && want.is_nan()),
+                "{i}: {got}, not {want}"
+            );
+        }
+    }
+}
+
 #[test]
 fn sums_of_narrow_floats_are_rounded_once() {
     // Added one by one in the dtype, the ones vanish.

@@ -1,9 +1,12 @@
-//! Launches what slides windows over images: convolutions, their columns, poolings. MIOpen serves what it can take where it
-//! is there, rocBLAS what is worth it of the rest, this crate's kernels what is left. Sizes are checked already: an
+//! Launches what slides windows over images: convolutions, their columns, poolings. On NVIDIA's GPUs the matrix cores take what f32
+//! they are faster with. MIOpen serves what it can take of the rest where it is there, rocBLAS what is worth it, this crate's kernels
+//! what is left. Sizes are checked already: an
 //! [`Axis`] holds no others.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 mod miopen;
+mod nvidia;
+mod plan;
 mod rocblas;
 
 use super::pieces::Pieces;
@@ -98,6 +101,9 @@ pub(crate) fn convolve(
         return Err(invalid());
     };
     if results == 0 || x.numel() == 0 || kernel.numel() == 0 {
+        return Ok(());
+    }
+    if output_padding.is_none() && nvidia::convolve(op, &context, x, kernel, axes, out)? {
         return Ok(());
     }
     let is_first = miopen_is_first(&context, dtype, axes);

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use super::plan::Plan;
 use crate::hip::blas::{Gemm, GemmOperand};
 use crate::hip::context::Context;
 use crate::hip::launch::matmul::rocblas;
@@ -24,62 +25,6 @@ const UNFOLD: &str = "unfold";
 const PACK: usize = 16;
 /// Workgroups in y and z at most; the kernel strides over the grid.
 const MAX_GRID_YZ: usize = 65535;
-
-/// Sizes of a convolution as a product, in elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Plan {
-    batch: usize,
-    c_in: usize,
-    c_out: usize,
-    /// Input, taps and output in y and x; one dimension has height 1.
-    input: [usize; 2],
-    taps: [usize; 2],
-    output: [usize; 2],
-    padding: [usize; 2],
-    stride: usize,
-    dilation: usize,
-}
-
-impl Plan {
-    fn new(x: &Region<'_>, c_out: usize, axes: &[Axis]) -> Option<Plan> {
-        let &[batch, c_in, ..] = x.dims() else { return None };
-        let pair = |of: fn(&Axis) -> usize| match axes {
-            [x] => Some([1, of(x)]),
-            [y, x] => Some([of(y), of(x)]),
-            _ => None,
-        };
-        let slide = axes.first()?.slide();
-        Some(Plan {
-            batch,
-            c_in,
-            c_out,
-            input: pair(Axis::input)?,
-            taps: pair(Axis::taps)?,
-            output: pair(Axis::output)?,
-            padding: if axes.len() == 1 {
-                [0, slide.padding]
-            } else {
-                [slide.padding; 2]
-            },
-            stride: slide.stride,
-            dilation: slide.dilation,
-        })
-    }
-
-    /// Rows of the matrix of columns: what each sum is of.
-    fn depth(&self) -> Option<usize> {
-        self.c_in.checked_mul(self.taps[0])?.checked_mul(self.taps[1])
-    }
-
-    fn pixels(&self) -> Option<usize> {
-        self.output[0].checked_mul(self.output[1])
-    }
-
-    /// Whether the columns of a contiguous input are the input itself.
-    fn is_pointwise(&self) -> bool {
-        self.taps == [1, 1] && self.padding == [0, 0] && self.stride == 1
-    }
-}
 
 /// Whether a product is faster than the kernel that convolves. On an H200 that one does 8 T operations a second in every
 /// dtype; here each element of the columns is written and read once, which `c_out` multiplications and additions must be
