@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gfx_emu::{CodeObject, Prover};
+use rayon::prelude::*;
 
 use super::{Fate, Objects, sample::Candidate};
 use crate::error::Error;
@@ -22,7 +23,8 @@ pub(super) fn mark(drawn: &mut [Candidate], loaded: &Objects) -> Result<(), Erro
     for (id, by_kernel) in by_object {
         let file = loaded.get(&id).ok_or_else(|| broken(id))?;
         let code = CodeObject::load(file).map_err(|error| broken(error.to_string()))?;
-        for (name, candidates) in by_kernel {
+        let kernels: Vec<(String, Vec<&mut Candidate>)> = by_kernel.into_iter().collect();
+        kernels.into_par_iter().try_for_each(|(name, candidates)| {
             let kernel = code.kernel(&name).ok_or_else(|| broken(name))?;
             let prover = Prover::new(&code, kernel).map_err(|error| broken(error.to_string()))?;
             for candidate in candidates {
@@ -34,7 +36,8 @@ pub(super) fn mark(drawn: &mut [Candidate], loaded: &Objects) -> Result<(), Erro
                 };
                 candidate.proof = prover.equivalent(&candidate.mutation).or_else(within);
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
