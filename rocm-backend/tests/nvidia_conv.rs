@@ -1,6 +1,5 @@
 //! Convolutions on NVIDIA's matrix cores without a GPU: which they get, by what a stand-in for its driver is asked to launch, and what their
 //! kernels compute, which run on the host with stand-ins for the instructions of a warp (`nvidia_conv/host.cc`).
-#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::fs;
 use std::path::Path;
