@@ -95,22 +95,6 @@ PARITY_FN void split(f32 x, unsigned &hi, unsigned &lo) {
     lo = __builtin_bit_cast(unsigned, x - __builtin_bit_cast(f32, hi));
 }
 
-PARITY_FN unsigned shared_address(const void *at) {
-    return unsigned(reinterpret_cast<size_t>((const __attribute__((address_space(3))) void *)at));
-}
-// Of a block of 16 rows and 8 columns of words what lane l needs: row l / 4 and the one 8 below, columns l % 4 and the one 4 further. Each lane
-// names the first of four words in a row, lane l those of row l % 16 and of the columns from l / 16 * 4 on.
-PARITY_FN void load_block(unsigned (&words)[4], unsigned at) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(at));
-}
-PARITY_FN void multiply(f32 (&sum)[4], const unsigned (&left)[4], const unsigned (&right)[2]) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
-}
-
 // `High` channels by `Wide` pixels of four warps, two by two. `Splits`: pixels are split before they are stored, else after they are
 // loaded, as weights are.
 template <unsigned High, unsigned Wide, bool Splits> struct Tile {
@@ -233,25 +217,25 @@ template <unsigned High, unsigned Wide, bool Splits> struct Tile {
 #pragma unroll
                     for (unsigned step = 0; step < STEPS; ++step) {
                         unsigned words[4];
-                        load_block(words, weights_at + (b * ROWS * WEIGHT_ROW + step * STEP) * unsigned(sizeof(f32)));
+                        load_words(words, weights_at + (b * ROWS * WEIGHT_ROW + step * STEP) * unsigned(sizeof(f32)));
 #pragma unroll
                         for (unsigned i = 0; i < 4; ++i) {
                             split(__builtin_bit_cast(f32, words[i]), left_hi[step][i], left_lo[step][i]);
                         }
 #pragma unroll
                         for (unsigned i = 0; i < 4; ++i) {
-                            multiply(part[i], left_lo[step], right_hi[step][i]);
+                            multiply_tf32(part[i], left_lo[step], right_hi[step][i]);
                         }
 #pragma unroll
                         for (unsigned i = 0; i < 4; ++i) {
-                            multiply(part[i], left_hi[step], right_lo[step][i]);
+                            multiply_tf32(part[i], left_hi[step], right_lo[step][i]);
                         }
                     }
 #pragma unroll
                     for (unsigned step = 0; step < STEPS; ++step) {
 #pragma unroll
                         for (unsigned i = 0; i < 4; ++i) {
-                            multiply(part[i], left_hi[step], right_hi[step][i]);
+                            multiply_tf32(part[i], left_hi[step], right_hi[step][i]);
                         }
                     }
 #pragma unroll

@@ -95,3 +95,22 @@ PARITY_FN float least_or_nan(float x, float y) {
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(x), "f"(y));
     return best;
 }
+
+// Matrix cores, for all lanes of a warp together. Words of the workgroup's memory, in rows of four, by the address of the first of each
+// row: lane l names row l, and of every eighth row from row l / 4 on it gets word l % 4.
+PARITY_FN unsigned shared_address(const void *at) {
+    return unsigned(reinterpret_cast<__SIZE_TYPE__>((const __attribute__((address_space(3))) void *)at));
+}
+PARITY_FN void load_words(unsigned (&words)[4], unsigned at) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(at));
+}
+// Adds to 16 by 8 sums the products of 16 by 8 and 8 by 8 numbers of f32, of whose 24 significant bits the first 11 are taken, as TF32 has
+// them. Lane l has of the sums rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next; of the left operand those rows and columns
+// l % 4 and l % 4 + 4, row after row; of the right one those rows, and column l / 4. The sums are truncated.
+PARITY_FN void multiply_tf32(float (&sum)[4], const unsigned (&left)[4], const unsigned (&right)[2]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
