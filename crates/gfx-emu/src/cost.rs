@@ -201,62 +201,26 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         Unit::SparseTiles(tiles) => (16 * 16 * u64::from(tiles.depth) / 2, tiles.a),
         registers_alone!() | Unit::Control(_) | Unit::Unsupported | reaching_out!() => return 0,
     };
-    let each = match inst.isa {
+    let column = match element {
+        Element::F64 => 0,
+        Element::F32 => 1,
+        Element::Xf32 => 2,
+        Element::F16 | Element::Bf16 => 3,
+        Element::Fp8 | Element::Bf8 | Element::I8 => 4,
+        Element::Fp6 | Element::Bf6 | Element::Fp4 => 5,
+        Element::I4 => 6,
+    };
+    let each: [u64; 7] = match inst.isa {
         // It has no matrix instructions.
         Isa::Rdna2 => return 0,
-        Isa::Rdna3 | Isa::Rdna35 => match element {
-            Element::I4 => 256,
-            Element::F64
-            | Element::F32
-            | Element::Xf32
-            | Element::F16
-            | Element::Bf16
-            | Element::Fp8
-            | Element::Bf8
-            | Element::Fp6
-            | Element::Bf6
-            | Element::Fp4
-            | Element::I8 => 128,
-        },
+        Isa::Rdna3 | Isa::Rdna35 => [128, 128, 128, 128, 128, 128, 256],
         // Twice RDNA3's rate in 16 bits, and as much again in each step down.
-        Isa::Rdna4 => match element {
-            Element::F64 | Element::F32 | Element::Xf32 | Element::F16 | Element::Bf16 => 256,
-            Element::Fp8 | Element::Bf8 | Element::I8 => 512,
-            Element::Fp6 | Element::Bf6 | Element::I4 | Element::Fp4 => 1024,
-        },
-        Isa::Cdna2 => match element {
-            Element::F64 | Element::F32 | Element::Xf32 => 32,
-            Element::F16
-            | Element::Bf16
-            | Element::Fp8
-            | Element::Bf8
-            | Element::Fp6
-            | Element::Bf6
-            | Element::Fp4
-            | Element::I8
-            | Element::I4 => 128,
-        },
-        Isa::Cdna3 => match element {
-            Element::F64 | Element::F32 => 32,
-            Element::Xf32 => 128,
-            Element::F16 | Element::Bf16 => 256,
-            Element::Fp8
-            | Element::Bf8
-            | Element::Fp6
-            | Element::Bf6
-            | Element::Fp4
-            | Element::I8
-            | Element::I4 => 512,
-        },
+        Isa::Rdna4 => [256, 256, 256, 256, 512, 1024, 1024],
+        Isa::Cdna2 => [32, 32, 32, 128, 128, 128, 128],
+        Isa::Cdna3 => [32, 32, 128, 256, 512, 512, 512],
         // Twice CDNA3's rate in 16 bits and below, and as much again in six bits and four. None of gfx1250's are published; they are taken to be
         // the same.
-        Isa::Cdna4 | Isa::Gfx125 => match element {
-            Element::F64 => 16,
-            Element::F32 => 32,
-            Element::Xf32 | Element::F16 | Element::Bf16 => 512,
-            Element::Fp8 | Element::Bf8 | Element::I8 | Element::I4 => 1024,
-            Element::Fp6 | Element::Bf6 | Element::Fp4 => 2048,
-        },
+        Isa::Cdna4 | Isa::Gfx125 => [16, 32, 512, 512, 1024, 2048, 1024],
     };
-    multiplications.div_ceil(each)
+    multiplications.div_ceil(each[column])
 }

@@ -159,8 +159,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// What the supervisor saw of a case that a worker has not answered.
-    pub(crate) fn seen(outcome: Outcome, time: Duration) -> Execution {
+    /// What was seen of a case that no worker has answered.
+    pub fn seen(outcome: Outcome, time: Duration) -> Execution {
         Execution {
             outcome,
             fallbacks: vec![],

@@ -213,18 +213,12 @@ impl Journal {
     fn not_run(&self, place: usize, id: &CaseId) -> Result<CaseRecord, crate::case::BadCaseId> {
         let case: Case = id.as_str().parse()?;
         let result = |column| CaseResult {
-            verdict: Verdict::NotRun,
-            vs_oracle: None,
-            vs_reference: None,
             note: Some(if self.started.contains(&(place, column)) {
                 "started, and the run ended before it was judged".to_owned()
             } else {
                 "the run ended before it was started".to_owned()
             }),
-            fallbacks: vec![],
-            as_reference: false,
-            served_by: vec![],
-            millis: 0.0,
+            ..CaseResult::of(Verdict::NotRun)
         };
         let results = (0..self.header.run.backends.len()).map(result).collect();
         Ok(CaseRecord::of(&case, NO_LIMIT.to_owned(), results))
@@ -280,14 +274,8 @@ mod tests {
 
     fn result(place: usize, verdicts: [Verdict; 2]) -> Line {
         let results = verdicts.map(|verdict| CaseResult {
-            verdict,
-            vs_oracle: None,
-            vs_reference: None,
-            note: None,
-            fallbacks: vec![],
-            as_reference: false,
-            served_by: vec![],
             millis: 1.0,
+            ..CaseResult::of(verdict)
         });
         let case: Case = id(place + 1).as_str().parse().unwrap();
         Line::Result {

@@ -178,6 +178,22 @@ pub struct CaseResult {
     pub millis: f64,
 }
 
+impl CaseResult {
+    /// A verdict, and nothing else that is known.
+    pub const fn of(verdict: Verdict) -> CaseResult {
+        CaseResult {
+            verdict,
+            vs_oracle: None,
+            vs_reference: None,
+            note: None,
+            fallbacks: vec![],
+            as_reference: false,
+            served_by: vec![],
+            millis: 0.0,
+        }
+    }
+}
+
 /// What the launches of one kernel with workgroups of one size did on a software GPU. What a counter counts is written at
 /// `gfx_emu::Counters`, by the same names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,6 +28,14 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// As it should be, with nothing to measure.
+    const PASS: Judgement = Judgement {
+        verdict: Verdict::Pass,
+        vs_oracle: None,
+        vs_reference: None,
+        note: None,
+    };
+
     fn of(verdict: Verdict, note: impl Into<String>) -> Judgement {
         Judgement {
             verdict,
@@ -85,12 +93,7 @@ pub fn judge(
 fn judge_asked_refusal(asked: Refusal, refusal: Refusal, message: &str) -> Judgement {
     let agrees = refusal == asked || (asked, refusal) == (Refusal::Invalid, Refusal::Other);
     if agrees {
-        return Judgement {
-            verdict: Verdict::Pass,
-            vs_oracle: None,
-            vs_reference: None,
-            note: None,
-        };
+        return Judgement::PASS;
     }
     let verdict = match refusal {
         Refusal::DeviceFault => Verdict::Crash,
@@ -255,12 +258,7 @@ fn judge_sample(
     };
     match theirs {
         Some(fault) => Judgement::of(Verdict::ReferenceSuspect, format!("the reference: {fault}")),
-        None => Judgement {
-            verdict: Verdict::Pass,
-            vs_oracle: None,
-            vs_reference: None,
-            note: None,
-        },
+        None => Judgement::PASS,
     }
 }
 

@@ -135,21 +135,9 @@ impl Score {
     }
 }
 
-/// Whether a verdict says that the backend does as it should.
+/// Whether a verdict says that the backend does as it should: it does not fail the run, and no known failure excuses it.
 pub fn agrees(verdict: Verdict) -> bool {
-    match verdict {
-        Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect => true,
-        Verdict::Mismatch
-        | Verdict::Unsupported
-        | Verdict::Crash
-        | Verdict::Timeout
-        | Verdict::Nondeterministic
-        | Verdict::Fallback
-        | Verdict::KnownFailure
-        | Verdict::UnexpectedPass
-        | Verdict::Untrusted
-        | Verdict::NotRun => false,
-    }
+    !verdict.fails_run() && verdict != Verdict::KnownFailure
 }
 
 /// Results of one backend that share a reason.
@@ -221,22 +209,9 @@ pub fn count_text(count: usize) -> String {
 mod tests {
     use super::*;
 
-    fn result(verdict: Verdict) -> CaseResult {
-        CaseResult {
-            verdict,
-            vs_oracle: None,
-            vs_reference: None,
-            note: None,
-            fallbacks: vec![],
-            as_reference: false,
-            served_by: vec![],
-            millis: 0.0,
-        }
-    }
-
     #[test]
     fn a_score_counts_known_failures_as_executed_and_leaves_out_what_never_ran() {
-        let results = Verdict::ALL.map(result);
+        let results = Verdict::ALL.map(CaseResult::of);
         let score = Score::of(&results);
         assert_eq!((score.agreed, score.executed), (3, 12));
         assert_eq!((score.known, score.not_run), (1, 1));
@@ -245,16 +220,16 @@ mod tests {
 
     #[test]
     fn a_pass_that_the_cpu_computed_is_no_agreement() {
-        let mut fallen = result(Verdict::Pass);
+        let mut fallen = CaseResult::of(Verdict::Pass);
         fallen.fallbacks.push("softmax".to_owned());
-        let score = Score::of(&[fallen, result(Verdict::Pass)]);
+        let score = Score::of(&[fallen, CaseResult::of(Verdict::Pass)]);
         assert_eq!((score.agreed, score.executed, score.by_fallback), (1, 2, 1));
     }
 
     #[test]
     fn only_a_full_score_reads_100() {
-        let mut results = vec![result(Verdict::Pass); 9999];
-        results.push(result(Verdict::Mismatch));
+        let mut results = vec![CaseResult::of(Verdict::Pass); 9999];
+        results.push(CaseResult::of(Verdict::Mismatch));
         assert_eq!(Score::of(&results).percent(), "99.9 %");
         assert_eq!(Score::of(&results[..9999]).percent(), "100 %");
         assert_eq!(Score::of(&[]).percent(), "-");

@@ -189,21 +189,10 @@ enum Rank {
 
 fn rank(result: &CaseResult) -> Rank {
     match result.verdict {
-        Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect => match result.fallbacks.as_slice()
-        {
-            [] => Rank::Agrees,
-            _ => Rank::AgreesByFallback,
-        },
         Verdict::KnownFailure => Rank::FailsAsKnown,
-        Verdict::Mismatch
-        | Verdict::Unsupported
-        | Verdict::Crash
-        | Verdict::Timeout
-        | Verdict::Nondeterministic
-        | Verdict::Fallback
-        | Verdict::UnexpectedPass
-        | Verdict::Untrusted
-        | Verdict::NotRun => Rank::Fails,
+        verdict if verdict.fails_run() => Rank::Fails,
+        _ if result.fallbacks.is_empty() => Rank::Agrees,
+        _ => Rank::AgreesByFallback,
     }
 }
 
@@ -213,7 +202,6 @@ mod tests {
 
     fn result(verdict: Verdict, max_ulp: f64, limit_used: f64) -> CaseResult {
         CaseResult {
-            verdict,
             vs_oracle: Some(Metrics {
                 elements: 4,
                 outside: 0,
@@ -223,12 +211,7 @@ mod tests {
                 limit_used,
                 worst: None,
             }),
-            vs_reference: None,
-            note: None,
-            fallbacks: vec![],
-            as_reference: false,
-            served_by: vec![],
-            millis: 0.0,
+            ..CaseResult::of(verdict)
         }
     }
 

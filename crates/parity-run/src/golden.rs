@@ -5,6 +5,7 @@ mod record;
 mod verify;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use parity_exec::{CANDLE_VERSION, Execution};
 use parity_golden::{Bundle, Manifest};
@@ -82,19 +83,10 @@ impl Golden {
     /// What the device did with a case; a case that the bundle does not answer for has not run on it.
     pub(crate) fn execution(&self, id: &CaseId, inputs: &[HostTensor], want: &Expected) -> Execution {
         let outcome = self.bundle.outcome(id, inputs, &want.tensor());
-        Execution {
-            outcome: outcome.unwrap_or_else(|stale| Outcome::Missing {
-                reason: stale.to_string(),
-            }),
-            fallbacks: vec![],
-            served_by: vec![],
-            covered: vec![],
-            loaded: vec![],
-            counted: vec![],
-            millis: 0.0,
-            again: None,
-            remark: None,
-        }
+        let outcome = outcome.unwrap_or_else(|stale| Outcome::Missing {
+            reason: stale.to_string(),
+        });
+        Execution::seen(outcome, Duration::ZERO)
     }
 }
 

@@ -200,6 +200,8 @@ fn deed(outcome: &Outcome) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use parity_exec::Backend;
     use parity_model::Refusal;
 
@@ -255,17 +257,7 @@ mod tests {
     }
 
     fn executed(outcome: Outcome) -> Execution {
-        Execution {
-            outcome,
-            fallbacks: vec![],
-            served_by: vec![],
-            covered: vec![],
-            loaded: vec![],
-            counted: vec![],
-            millis: 0.0,
-            again: None,
-            remark: None,
-        }
+        Execution::seen(outcome, Duration::ZERO)
     }
 
     #[test]

@@ -114,20 +114,27 @@ fn shortened(bits: u32) -> u32 {
     (bits + 0xfff + (bits >> 13 & 1)) & !0x1fff
 }
 
+/// The pattern of elements that become single precision before they are multiplied.
+macro_rules! narrow_floats {
+    () => {
+        Element::F32
+            | Element::Xf32
+            | Element::F16
+            | Element::Bf16
+            | Element::Fp8
+            | Element::Bf8
+            | Element::I4
+            | Element::Fp6
+            | Element::Bf6
+            | Element::Fp4
+    };
+}
+
 /// An element as [`added`] takes it: floats of up to 32 bits in single precision.
 fn taken(isa: Isa, kind: Element, bits: u64) -> u64 {
     match kind {
         Element::F64 | Element::I8 => bits,
-        Element::F32
-        | Element::Xf32
-        | Element::F16
-        | Element::Bf16
-        | Element::Fp8
-        | Element::Bf8
-        | Element::I4
-        | Element::Fp6
-        | Element::Bf6
-        | Element::Fp4 => u64::from(single(isa, kind, bits)),
+        narrow_floats!() => u64::from(single(isa, kind, bits)),
     }
 }
 
@@ -139,16 +146,7 @@ fn added(kind: Element, sum: u64, a: u64, b: u64) -> u64 {
             let product = i32::from(a as i8) * i32::from(b as i8);
             u64::from((sum as i32).wrapping_add(product) as u32)
         }
-        Element::F32
-        | Element::Xf32
-        | Element::F16
-        | Element::Bf16
-        | Element::Fp8
-        | Element::Bf8
-        | Element::I4
-        | Element::Fp6
-        | Element::Bf6
-        | Element::Fp4 => u64::from(fp8::fma(a as u32, b as u32, sum as u32)),
+        narrow_floats!() => u64::from(fp8::fma(a as u32, b as u32, sum as u32)),
     }
 }
 

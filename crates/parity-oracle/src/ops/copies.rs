@@ -12,6 +12,38 @@ use crate::places::Moves;
 use crate::program::Program;
 use crate::tape::Tensor;
 
+/// The pattern of copies each of whose elements comes from a place that [`Moves::origin`] tells.
+macro_rules! from_one_place {
+    () => {
+        Copies::PadSame
+            | Copies::Stack
+            | Copies::SliceSet
+            | Copies::SliceScatter
+            | Copies::SliceAssign
+            | Copies::KvCache
+            | Copies::RotatingKvCache
+            | Copies::Repeat
+            | Copies::Flip
+            | Copies::Roll
+            | Copies::Unfold
+            | Copies::Chunk
+            | Copies::PixelShuffle
+            | Copies::PixelUnshuffle
+            | Copies::ReplicationPad2d
+            | Copies::Meshgrid
+            | Copies::Narrow
+            | Copies::Index
+            | Copies::GetOnDim
+            | Copies::Transpose
+            | Copies::Permute
+            | Copies::Squeeze
+            | Copies::Unsqueeze
+            | Copies::Flatten
+            | Copies::Reshape
+            | Copies::BroadcastAs
+    };
+}
+
 pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
     let x = &call.args[0];
     let fill = |value: f64| match Format::of(call.dtype) {
@@ -82,32 +114,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
                 }
             }))
         }
-        Copies::PadSame
-        | Copies::Stack
-        | Copies::SliceSet
-        | Copies::SliceScatter
-        | Copies::SliceAssign
-        | Copies::KvCache
-        | Copies::RotatingKvCache
-        | Copies::Repeat
-        | Copies::Flip
-        | Copies::Roll
-        | Copies::Unfold
-        | Copies::Chunk
-        | Copies::PixelShuffle
-        | Copies::PixelUnshuffle
-        | Copies::ReplicationPad2d
-        | Copies::Meshgrid
-        | Copies::Narrow
-        | Copies::Index
-        | Copies::GetOnDim
-        | Copies::Transpose
-        | Copies::Permute
-        | Copies::Squeeze
-        | Copies::Unsqueeze
-        | Copies::Flatten
-        | Copies::Reshape
-        | Copies::BroadcastAs => {
+        from_one_place!() => {
             let moves = Moves {
                 params: &call.case.params,
                 shapes: call.args.iter().map(|arg| arg.shape.as_slice()).collect(),
@@ -128,32 +135,7 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Copies) -> Tensor<'t> {
         Copies::Copy | Copies::CopyApart => x.reshaped(call.output),
         Copies::PadZeros => placed(x, call.whole(0), call.whole(1), call.output),
         Copies::Cat => cat([x, call.x(1)], call.whole(0), call.output),
-        Copies::PadSame
-        | Copies::Stack
-        | Copies::SliceSet
-        | Copies::SliceScatter
-        | Copies::SliceAssign
-        | Copies::KvCache
-        | Copies::RotatingKvCache
-        | Copies::Repeat
-        | Copies::Flip
-        | Copies::Roll
-        | Copies::Unfold
-        | Copies::Chunk
-        | Copies::PixelShuffle
-        | Copies::PixelUnshuffle
-        | Copies::ReplicationPad2d
-        | Copies::Meshgrid
-        | Copies::Narrow
-        | Copies::Index
-        | Copies::GetOnDim
-        | Copies::Transpose
-        | Copies::Permute
-        | Copies::Squeeze
-        | Copies::Unsqueeze
-        | Copies::Flatten
-        | Copies::Reshape
-        | Copies::BroadcastAs => elsewhere(call, op),
+        from_one_place!() => elsewhere(call, op),
         Copies::Fill
         | Copies::Full
         | Copies::Zeros

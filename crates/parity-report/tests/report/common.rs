@@ -33,15 +33,11 @@ pub(crate) fn result(verdict: Verdict, max_ulp: Option<f64>, note: Option<&str>)
         worst: None,
     });
     CaseResult {
-        verdict,
         vs_oracle: metrics,
-        vs_reference: None,
         note: note.map(str::to_owned),
-        fallbacks: vec![],
-        as_reference: false,
-        served_by: vec![],
         // A number that a parser which rounds carelessly reads back as 0.106459.
         millis: 0.10645900000000001,
+        ..CaseResult::of(verdict)
     }
 }
 

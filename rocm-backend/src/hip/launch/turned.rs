@@ -31,7 +31,7 @@ pub(super) fn is_few(context: &Context, x: &Region<'_>) -> bool {
 
 /// A walk that goes by tiles: sizes, and each operand's distances of batches, rows and columns.
 #[derive(Debug, PartialEq, Eq)]
-struct Walk {
+struct TileWalk {
     batches: usize,
     rows: usize,
     cols: usize,
@@ -40,9 +40,9 @@ struct Walk {
     operands: Vec<[usize; 3]>,
 }
 
-impl Walk {
+impl TileWalk {
     /// The walk over operands of such strides in packs of `len` elements; `None` where none is turned, or something is not whole packs.
-    fn of(dims: &[usize], operands: &[&[usize]], len: usize) -> Option<Walk> {
+    fn of(dims: &[usize], operands: &[&[usize]], len: usize) -> Option<TileWalk> {
         let words = view::layout_table(dims, operands)?;
         let words: Vec<usize> = words.iter().map(|&word| word as usize).collect();
         let count = words.len() / (1 + operands.len());
@@ -66,7 +66,7 @@ impl Walk {
                 .try_fold(1_usize, |n, size| n.checked_mul(*size))
         };
         let at = |of: &[usize], dim: Option<usize>| dim.map_or(0, |dim| of[dim]);
-        let walk = Walk {
+        let walk = TileWalk {
             batches: batch.map_or(1, |dim| sizes[dim]),
             rows: sizes[row],
             cols: sizes[last],
@@ -149,7 +149,7 @@ pub(super) fn map(
     let dtypes: Vec<DType> = inputs.iter().map(|input| input.buffer().dtype()).collect();
     let len = pack_len(&dtypes).min(pack_len(&[out.dtype()]));
     let strides: Vec<&[usize]> = inputs.iter().map(Region::strides).collect();
-    let Some(walk) = Walk::of(first.dims(), &strides, len) else {
+    let Some(walk) = TileWalk::of(first.dims(), &strides, len) else {
         return Ok(false);
     };
     let is_aligned = |buffer: &DynBuffer, offset: usize| {
@@ -192,18 +192,18 @@ mod tests {
 
     #[test]
     fn a_walk_has_the_dimension_along_which_operands_are_turned_as_its_rows() {
-        let walk = Walk::of(&[64, 32], &[&[1, 64]], 4).unwrap();
+        let walk = TileWalk::of(&[64, 32], &[&[1, 64]], 4).unwrap();
         assert_eq!((walk.batches, walk.rows, walk.cols), (1, 64, 32));
         assert_eq!((walk.result, &walk.operands[..]), ([0, 32], &[[0, 1, 64]][..]));
         // [2, 48, 32] of [2, 32, 48], beside one that is contiguous; and [48, 2, 32] of a window of it, beside a row that repeats.
-        let walk = Walk::of(&[2, 48, 32], &[&[1536, 32, 1], &[1536, 1, 48]], 8).unwrap();
+        let walk = TileWalk::of(&[2, 48, 32], &[&[1536, 32, 1], &[1536, 1, 48]], 8).unwrap();
         assert_eq!((walk.batches, walk.result), (2, [1536, 32]));
         assert_eq!(walk.operands, [[1536, 32, 1], [1536, 1, 48]]);
-        let walk = Walk::of(&[48, 2, 32], &[&[1, 2000, 48], &[0, 0, 1]], 8).unwrap();
+        let walk = TileWalk::of(&[48, 2, 32], &[&[1, 2000, 48], &[0, 0, 1]], 8).unwrap();
         assert_eq!((walk.batches, walk.rows, walk.result), (2, 48, [32, 64]));
         assert_eq!(walk.operands, [[2000, 1, 48], [0, 0, 1]]);
         // A column that repeats.
-        let walk = Walk::of(&[64, 32], &[&[1, 64], &[1, 0]], 4).unwrap();
+        let walk = TileWalk::of(&[64, 32], &[&[1, 64], &[1, 0]], 4).unwrap();
         assert_eq!(walk.operands, [[0, 1, 64], [0, 1, 0]]);
     }
 
@@ -225,16 +225,16 @@ mod tests {
             (&[32, 32, 32], &[&[1, 32, 1024], &[1024, 1, 32]]),
             (&[16, 3, 16, 16], &[&[1, 1000, 16, 5000]]),
         ] {
-            assert_eq!(Walk::of(dims, operands, 4), None, "{dims:?} {operands:?}");
+            assert_eq!(TileWalk::of(dims, operands, 4), None, "{dims:?} {operands:?}");
         }
         // A pack of eight is not whole where one of four is.
-        assert!(Walk::of(&[64, 36], &[&[1, 64]], 4).is_some());
-        assert_eq!(Walk::of(&[64, 36], &[&[1, 64]], 8), None);
+        assert!(TileWalk::of(&[64, 36], &[&[1, 64]], 4).is_some());
+        assert_eq!(TileWalk::of(&[64, 36], &[&[1, 64]], 8), None);
     }
 
     #[test]
     fn the_words_of_a_walk_are_those_that_kernels_read() {
-        let walk = Walk::of(&[2, 160, 40], &[&[6400, 40, 1], &[6400, 1, 160]], 4).unwrap();
+        let walk = TileWalk::of(&[2, 160, 40], &[&[6400, 40, 1], &[6400, 1, 160]], 4).unwrap();
         assert_eq!(walk.tiles(4), [2, 2]);
         let (by_two, words) = (view::divisor(2), walk.words(8, 4));
         assert_eq!(words[..9], [8, 160, 40, by_two, 2, by_two, 2, 6400, 40]);
