@@ -16,7 +16,7 @@ const LISTED: usize = 60;
 struct Score {
     /// What a case noticed, one of the ci tier or a random one.
     killed: u64,
-    /// Of these, what only a random case noticed.
+    /// Of these, what only a random case noticed; 0 in records from before random cases were tried.
     by_random: u64,
     survived: u64,
     tolerated: u64,
@@ -32,7 +32,7 @@ impl Score {
     fn of(value: &Value) -> Result<Score, String> {
         Ok(Score {
             killed: number(value, "killed")?,
-            by_random: number(value, "by_random")?,
+            by_random: value.get("by_random").and_then(Value::as_u64).unwrap_or(0),
             survived: number(value, "survived")?,
             tolerated: number(value, "tolerated")?,
             equivalent: number(value, "equivalent")?,
@@ -98,19 +98,24 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         - *equivalent*: it is proven that no launch shows the fault (`gfx_emu::Prover`), and it is not tried. A proof may assume sizes \
         below 2^31, and its reason says so then: these are the numbers before a kernel's first pointer, or after it where it begins with \
         one, to which each launch of a trial is held. Proofs by cases compute as the software GPU does.\n\
-        - *survived*: no case fails, and there is no proof. Most change nothing for any input, as a carry that cannot be, and nothing tells \
-        them from faults that no case can show yet. *Within limits* are those that change a result, by no more than its limit allows; \
+        - *survived*: no case fails, and there is no proof. What changes nothing for any input, as a carry \
+        that cannot be, is not told from a fault that no case can show yet. *Within limits* are those that change a result, by no more than its limit allows; \
         the others change no bit of any. Of these, *counters* are those whose kernels do something else in one of up to 24 cases, by what \
         the software GPU counts, and *dearer* those of them that do so much more that the gate of costs (`ci/cost`) would refuse it: a \
         choice between two ways that compute the same.\n\n\
-        *Of known faults* is what share of noticed and holes is noticed: a lower bound of what the specs lack, and as good as the random \
-        cases are. *Of all* is what share of noticed, holes and survived is noticed, as if every survivor were a fault; *with the gate* \
+        *Of known faults* is the share of noticed among noticed and holes: of these a case shows that they are faults. It is as good as the \
+        random cases are, and a trial of earlier days had none. *Of all* is the share of noticed among noticed, holes and survived, \
+        as if every survivor were a fault; *with the gate* \
         counts the dearer ones as noticed.\n\n\
         | card | seed | cases | random | faults drawn | equivalent | noticed | holes | survived | within limits | counters | dearer | of known faults | of all | with the gate | more where no case comes |\n\
         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for trial in trials {
         let score = Score::of(member(trial, "score")?)?;
+        let random = trial
+            .get("random")
+            .and_then(Value::as_u64)
+            .filter(|random| *random > 0);
         let gate = |dearer| percent(score.noticed() + dearer, score.tried());
         // Writing to a `String` does not fail.
         let _ = writeln!(
@@ -119,7 +124,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
             card(trial)?,
             number(trial, "seed")?,
             number(trial, "witnesses")?,
-            number(trial, "random")?,
+            count(random),
             number(trial, "drawn")?,
             score.equivalent,
             score.noticed(),
@@ -128,7 +133,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
             score.tolerated,
             count(score.counted),
             count(score.dearer),
-            percent(score.noticed(), score.killed),
+            random.map_or("-".to_owned(), |_| percent(score.noticed(), score.killed)),
             score.percent(),
             score.dearer.map_or("-".to_owned(), gate),
             number(trial, "unreached")?
@@ -152,8 +157,8 @@ fn count(count: Option<u64>) -> String {
 /// A list of what only a random case notices.
 fn holes(page: &mut String, trials: &[Value]) -> Result<(), String> {
     let mut rows = String::new();
-    for hole in trials.iter().map(|trial| list(trial, "holes")) {
-        for hole in hole? {
+    for trial in trials.iter().filter(|trial| trial.get("holes").is_some()) {
+        for hole in list(trial, "holes")? {
             let _ = writeln!(
                 rows,
                 "| {} | `{}` | {:#x} | `{}` | `{}` | `{}` |",
