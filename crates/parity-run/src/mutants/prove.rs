@@ -24,20 +24,22 @@ pub(super) fn mark(drawn: &mut [Candidate], loaded: &Objects) -> Result<(), Erro
         let file = loaded.get(&id).ok_or_else(|| broken(id))?;
         let code = CodeObject::load(file).map_err(|error| broken(error.to_string()))?;
         let kernels: Vec<(String, Vec<&mut Candidate>)> = by_kernel.into_iter().collect();
-        kernels.into_par_iter().try_for_each(|(name, candidates)| {
-            let kernel = code.kernel(&name).ok_or_else(|| broken(name))?;
-            let prover = Prover::new(&code, kernel).map_err(|error| broken(error.to_string()))?;
-            for candidate in candidates {
-                let within = || {
-                    let sizes = parity_exec::has_sizes(&kernel.name);
-                    sizes
-                        .then(|| prover.equivalent_within(&candidate.mutation))
-                        .flatten()
-                };
-                candidate.proof = prover.equivalent(&candidate.mutation).or_else(within);
-            }
-            Ok(())
-        })?;
+        kernels
+            .into_par_iter()
+            .try_for_each(|(name, candidates)| -> Result<(), Error> {
+                let kernel = code.kernel(&name).ok_or_else(|| broken(name))?;
+                let prover = Prover::new(&code, kernel).map_err(|error| broken(error.to_string()))?;
+                for candidate in candidates {
+                    let within = || {
+                        let sizes = parity_exec::has_sizes(&kernel.name);
+                        sizes
+                            .then(|| prover.equivalent_within(&candidate.mutation))
+                            .flatten()
+                    };
+                    candidate.proof = prover.equivalent(&candidate.mutation).or_else(within);
+                }
+                Ok(())
+            })?;
     }
     Ok(())
 }
