@@ -52,10 +52,10 @@ fn the_default_run_is_large_enough_to_mean_something_and_small_enough_to_be_run(
         .iter()
         .map(|case| case.result_shape().iter().product::<usize>())
         .sum();
-    // 80 million on 2026-11-28, with which the run took 42 s on two cores, and 41 s with the 75 million before. The bound is near, so that a
-    // new sweep of many elements is noticed here.
+    // 85 million on 2026-11-29, with which the run took 48 s on two cores, and 42 s with the 80 million and a tenth fewer cases before. The
+    // bound is near, so that a new sweep of many elements is noticed here.
     assert!(
-        elements < 85_000_000,
+        elements < 90_000_000,
         "{elements} elements: the software GPU computes every one"
     );
 }
