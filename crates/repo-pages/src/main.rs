@@ -99,7 +99,12 @@ fn main() -> ExitCode {
         (Some("--cover"), None) => Mode::Cover,
         (Some("--cost"), None) => Mode::Cost,
         (Some("--run"), None) => Mode::Run,
-        _ => return fail("usage: repo-pages [--check | --check-rendered | --cost | --cover | --run]", 64),
+        _ => {
+            return fail(
+                "usage: repo-pages [--check | --check-rendered | --cost | --cover | --run]",
+                64,
+            );
+        }
     };
     make(mode).unwrap_or_else(|why| fail(&why, 1))
 }
@@ -213,7 +218,11 @@ fn make(mode: Mode) -> Result<ExitCode> {
     if matches!(mode, Mode::Check | Mode::CheckRendered) {
         stale.extend(moved_rules(&root, &[&record, &models])?);
     }
-    let tested = if mode == Mode::CheckRendered { &[][..] } else { &TESTED };
+    let tested = if mode == Mode::CheckRendered {
+        &[][..]
+    } else {
+        &TESTED
+    };
     for (target, variable, what) in tested {
         let mut tests = tests(&root);
         tests.args(["--test", target, "page"]);
