@@ -138,6 +138,34 @@ fn names(refusal: &str, text: &str) -> bool {
     words(refusal).contains(&format!("`{text}`, encoding "))
 }
 
+/// A line: the number of its form, the modifiers in it, and its text.
+type Line = (usize, Vec<Change>, String);
+
+/// What LLVM makes of the lines. Of two modifiers it is asked where it takes each alone: it takes no others, and what it writes about a
+/// refusal takes longer than what it makes of a line.
+fn answers(card: Card, lines: &[Line]) -> Vec<Option<(String, Vec<u8>)>> {
+    let mut answers = vec![None; lines.len()];
+    let mut taken: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
+    for most in [1, 2] {
+        let asked = |(number, changes, _): &Line| match &changes[..] {
+            [] | [_] => most == 1,
+            _ => {
+                let alone = |change: &Change| taken.contains(&(*number, change.field, change.value.as_str()));
+                most == 2 && changes.iter().all(alone)
+            }
+        };
+        let at: Vec<usize> = (0..lines.len()).filter(|i| asked(&lines[*i])).collect();
+        let texts: Vec<String> = at.iter().map(|i| lines[*i].2.clone()).collect();
+        for (i, answer) in at.into_iter().zip(assembled(card, &texts)) {
+            if let (Some(_), [change]) = (&answer, &lines[i].1[..]) {
+                taken.insert((lines[i].0, change.field, &change.value));
+            }
+            answers[i] = answer;
+        }
+    }
+    answers
+}
+
 /// The lines of a card: all that it has around its instructions, counted by encoding, and what is wrong.
 fn counted(card: Card) -> Counted {
     let forms = forms::of(card);
@@ -149,8 +177,7 @@ fn counted(card: Card) -> Counted {
             lines.push((number, changes, line));
         }
     }
-    let texts: Vec<String> = lines.iter().map(|(.., line)| line.clone()).collect();
-    let mut answers = assembled(card, &texts);
+    let mut answers = answers(card, &lines);
     // Some of what the assembler takes it does not encode: where its disassembler reads something else, so do we.
     let differs = |(text, code): &(String, Vec<u8>)| {
         !disassemble(card.target, code).is_ok_and(|(ours, _)| words(&ours) == *text)
