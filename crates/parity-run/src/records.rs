@@ -35,26 +35,22 @@ impl Stored {
 }
 
 impl Stored {
-    /// Two columns of a run as two runs that have one column each, of the second's name, for
-    /// [`changes`](crate::changes::changes).
+    /// A column as a run that has no other, under another name, for [`changes`](crate::changes::changes) with a column of that name.
     ///
     /// # Errors
     /// The run has no such column.
-    pub fn two_columns(&self, names: [&str; 2]) -> Result<[Stored; 2], Error> {
-        let places = [self.column(names[0])?, self.column(names[1])?];
-        let one = |(name, place): (&str, usize)| {
-            let mut run = self.run.clone();
-            run.backends = vec![self.run.backends[place].clone()];
-            names[1].clone_into(&mut run.backends[0].backend);
-            for case in &mut run.cases {
-                case.results = case.results.get(place).cloned().into_iter().collect();
-            }
-            Stored {
-                path: format!("{} {name}", self.path),
-                run,
-            }
-        };
-        Ok([one((names[0], places[0])), one((names[1], places[1]))])
+    pub fn alone(&self, name: &str, other: &str) -> Result<Stored, Error> {
+        let place = self.column(name)?;
+        let mut run = self.run.clone();
+        run.backends = vec![self.run.backends[place].clone()];
+        other.clone_into(&mut run.backends[0].backend);
+        for case in &mut run.cases {
+            case.results = case.results.get(place).cloned().into_iter().collect();
+        }
+        Ok(Stored {
+            path: format!("{} {name}", self.path),
+            run,
+        })
     }
 }
 

@@ -29,13 +29,8 @@ pub(crate) struct DiffArgs {
     /// The later run.
     #[arg(value_name = "LATER_RUN", required_unless_present = "columns")]
     pub(crate) after: Option<PathBuf>,
-    /// Compare two columns of one run instead, e.g. `rocm:gfx1100,rocm:gfx942`.
-    #[arg(
-        long,
-        value_name = "COLUMN,COLUMN",
-        value_delimiter = ',',
-        conflicts_with = "after"
-    )]
+    /// Compare two columns alone, e.g. `rocm:gfx1100,rocm:gfx942`: of one run, or the first of RUN and the second of LATER_RUN.
+    #[arg(long, value_name = "COLUMN,COLUMN", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,
     /// Let results go that only the earlier run has, as where it ran a wider selection.
     #[arg(long)]

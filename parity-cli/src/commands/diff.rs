@@ -27,9 +27,10 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     }
     let before = records::read(&args.before)?;
     let [before, after] = match (&args.after, args.columns.as_slice()) {
-        (Some(after), _) => [before, records::read(after)?],
-        (None, [a, b]) => before.two_columns([a, b])?,
-        (None, _) => {
+        (Some(after), []) => [before, records::read(after)?],
+        (Some(after), [a, b]) => [before.alone(a, b)?, records::read(after)?.alone(b, b)?],
+        (None, [a, b]) => [before.alone(a, b)?, before.alone(b, b)?],
+        _ => {
             return Err(Failure::new(
                 Exit::Usage,
                 "--columns takes two columns, such as cpu,rocm",

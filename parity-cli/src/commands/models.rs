@@ -68,7 +68,7 @@ pub(super) fn gate(record: &Record, args: &GateArgs, min: f64) -> Result<Exit, F
 }
 
 pub(super) fn diff(before: &Record, args: &DiffArgs) -> Result<Exit, Failure> {
-    let Some(after) = &args.after else {
+    let (Some(after), []) = (&args.after, args.columns.as_slice()) else {
         return usage("--columns compares the backends of a run of ops; of models name two records");
     };
     if args.format != DiffFormat::Text {

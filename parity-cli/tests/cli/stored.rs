@@ -167,6 +167,38 @@ fn by_verdict_alone_a_result_of_one_run_only_is_refused_in_either_direction() {
     let_go("b.json", "fewer.json").exits(100);
 }
 
+/// Gives a record a second column, `other`, whose result of the first case has another verdict.
+fn add_column(record: &mut Value) {
+    let mut column = record["backends"][0].clone();
+    column["backend"] = json!("other");
+    record["backends"].as_array_mut().unwrap().push(column);
+    for (at, case) in record["cases"].as_array_mut().unwrap().iter_mut().enumerate() {
+        let mut result = case["results"][0].clone();
+        if at == 0 {
+            result["verdict"] = json!("mismatch");
+        }
+        case["results"].as_array_mut().unwrap().push(result);
+    }
+}
+
+#[test]
+fn columns_are_those_of_one_run_or_one_of_each_run() {
+    let stored = Stored::new();
+    stored.store("two.json", add_column);
+    let of = |runs: &[&str], columns| {
+        stored.parity(&[&["diff", "--verdicts"], runs, &["--columns", columns]].concat())
+    };
+    let page = of(&["two.json"], "cpu,other").exits(100).stdout;
+    shows(&page, "DIFFERENT: 1 of 6 results");
+    // Of `two.json` one column alone is compared: without a selection the other would be new.
+    of(&["a.json", "two.json"], "cpu,cpu").exits(0);
+    let page = of(&["a.json", "two.json"], "cpu,other").exits(100).stdout;
+    shows(&page, "pass to mismatch on other");
+    let words = of(&["a.json", "two.json"], "other,cpu").exits(64).stderr;
+    shows(&words, "unknown backend of a.json `other`");
+    of(&["a.json", "two.json"], "cpu").exits(64);
+}
+
 #[test]
 fn results_that_are_gone_are_worse_unless_that_is_allowed() {
     let stored = Stored::new();
