@@ -82,9 +82,10 @@ type Result<T> = std::result::Result<T, String>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Render,
-    Check,
-    /// As `Check`, but for the pages of [`TESTED`]: who runs all tests as well holds these to their sources once, not twice.
-    CheckRendered,
+    /// Without `tested` the pages of [`TESTED`] are left out, which the workspace's tests hold to their sources.
+    Check {
+        tested: bool,
+    },
     Cover,
     Cost,
     Run,
@@ -94,8 +95,8 @@ fn main() -> ExitCode {
     let mut args = env::args().skip(1);
     let mode = match (args.next().as_deref(), args.next()) {
         (None, _) => Mode::Render,
-        (Some("--check"), None) => Mode::Check,
-        (Some("--check-rendered"), None) => Mode::CheckRendered,
+        (Some("--check"), None) => Mode::Check { tested: true },
+        (Some("--check-rendered"), None) => Mode::Check { tested: false },
         (Some("--cover"), None) => Mode::Cover,
         (Some("--cost"), None) => Mode::Cost,
         (Some("--run"), None) => Mode::Run,
@@ -171,7 +172,7 @@ fn make(mode: Mode) -> Result<ExitCode> {
     let code = match mode {
         Mode::Run => run(&root)?,
         Mode::Cover => cover(&root)?,
-        Mode::Render | Mode::Check | Mode::CheckRendered | Mode::Cost => 0,
+        Mode::Render | Mode::Check { .. } | Mode::Cost => 0,
     };
     let read = |path: &str| records::read(&root.join(path)).map(|stored| stored.run);
     let read = |path: &str| read(path).map_err(|error| error.to_string());
@@ -207,26 +208,26 @@ fn make(mode: Mode) -> Result<ExitCode> {
     all.push(silicon(&root)?);
     all.push(cost(&root)?);
     let folder = root.join("reports");
+    let checks = matches!(mode, Mode::Check { .. });
     let mut stale = vec![];
     for page in &all {
         let path = folder.join(page.name);
         match mode {
-            Mode::Check | Mode::CheckRendered => stale.extend(page.difference(&path)),
+            Mode::Check { .. } => stale.extend(page.difference(&path)),
             Mode::Render | Mode::Cost | Mode::Cover | Mode::Run => write(&path, page.text.as_bytes())?,
         }
     }
-    if matches!(mode, Mode::Check | Mode::CheckRendered) {
+    if checks {
         stale.extend(moved_rules(&root, &[&record, &models])?);
     }
-    let tested = if mode == Mode::CheckRendered {
-        &[][..]
-    } else {
-        &TESTED
+    let tested = match mode {
+        Mode::Check { tested: false } => &[][..],
+        _ => &TESTED,
     };
     for (target, variable, what) in tested {
         let mut tests = tests(&root);
         tests.args(["--test", target, "page"]);
-        if mode != Mode::Check {
+        if !checks {
             tests.env(variable, "1");
         }
         if call(&mut tests)? != 0 {
