@@ -30,7 +30,9 @@ pub(crate) use line::{completions, manual, word};
 pub(crate) use model::{ModelArgs, ModelFormat};
 pub(crate) use output::{ColorChoice, OutputArgs, OutputFormat};
 pub(crate) use page::{PageArgs, PageFormat};
-pub(crate) use run::{ExplainArgs, GoldenArgs, GoldenCommand, RecordArgs, RunArgs, ShrinkArgs, VerifyArgs};
+pub(crate) use run::{
+    ExplainArgs, GoldenArgs, GoldenCommand, PruneArgs, RecordArgs, RunArgs, ShrinkArgs, VerifyArgs,
+};
 pub(crate) use selftest::{SelftestArgs, SelftestFormat};
 pub(crate) use stored::{
     BaselineArgs, BaselineCommand, BaselineUpdateArgs, CoverageArgs, CoverageFormat, DiffArgs, DiffFormat,

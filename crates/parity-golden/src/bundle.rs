@@ -14,7 +14,7 @@ use crate::{
     error::{BundleError, Stale},
     files,
     manifest::Manifest,
-    recorder::stored_dtype,
+    recorder::{Recorder, stored_dtype},
 };
 
 /// What is kept of one case.
@@ -127,6 +127,23 @@ impl Bundle {
     pub fn orphans<'a>(&'a self, ids: &BTreeSet<String>) -> Vec<&'a str> {
         let recorded = self.entries.keys().map(String::as_str);
         recorded.filter(|id| !ids.contains(*id)).collect()
+    }
+
+    /// The same recording without the cases `gone`, and without the outputs that no other case has.
+    pub fn without(mut self, gone: &BTreeSet<String>) -> Recorder {
+        let before = self.entries.len();
+        self.entries.retain(|id, _| !gone.contains(id));
+        let digest = |entry: &BundleEntry| match &entry.kept {
+            Kept::Value(value) => Some(value.clone()),
+            Kept::Otherwise(_) => None,
+        };
+        let had: BTreeSet<String> = self.entries.values().filter_map(digest).collect();
+        self.values.retain(|value, _| had.contains(value));
+        Recorder {
+            left_out: self.manifest.left_out + before - self.entries.len(),
+            entries: self.entries,
+            values: self.values,
+        }
     }
 }
 

@@ -41,10 +41,21 @@ pub struct Manifest {
     pub cases: usize,
     /// Outputs that are stored in full, each once.
     pub values: usize,
+    /// Cases that were recorded as well and have been left out since ([`crate::Bundle::without`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: usize,
     /// SHA-256 of `entries.jsonl.gz`.
     pub entries_sha256: String,
     /// SHA-256 of `values.safetensors.gz`.
     pub values_sha256: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over the field's reference"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A manifest as it is stored: with a digest of itself, so that a change of any figure of it is noticed.

@@ -16,8 +16,10 @@ use crate::{
 /// A bundle in the making.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    entries: BTreeMap<String, BundleEntry>,
-    values: BTreeMap<String, HostTensor>,
+    pub(crate) entries: BTreeMap<String, BundleEntry>,
+    pub(crate) values: BTreeMap<String, HostTensor>,
+    /// As in [`Manifest`].
+    pub(crate) left_out: usize,
 }
 
 /// How large a written bundle is.
@@ -76,6 +78,7 @@ impl Recorder {
             provenance,
             cases: self.entries.len(),
             values: self.values.len(),
+            left_out: self.left_out,
             entries_sha256,
             values_sha256,
         };

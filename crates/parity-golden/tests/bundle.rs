@@ -97,6 +97,20 @@ fn an_output_that_is_the_oracles_answer_takes_no_room() {
 }
 
 #[test]
+fn without_a_case_goes_its_output_and_the_manifest_counts_it() {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path());
+    let gone = BTreeSet::from([exp().id().to_string()]);
+    let rest = Bundle::open(dir.path()).unwrap().without(&gone);
+    rest.write(dir.path(), provenance()).unwrap();
+    let bundle = Bundle::open(dir.path()).unwrap();
+    assert_eq!(outcome(&bundle, &exp()), Err(Stale::NotRecorded));
+    assert_eq!(outcome(&bundle, &neg()), Ok(Outcome::Ran(answer(&neg()))));
+    let manifest = bundle.manifest();
+    assert_eq!((manifest.cases, manifest.values, manifest.left_out), (2, 0, 1));
+}
+
+#[test]
 fn a_recording_of_the_same_outputs_has_the_same_bytes() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     record(a.path());

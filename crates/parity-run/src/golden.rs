@@ -1,6 +1,7 @@
-//! Outputs recorded on a device: compared with, recorded, verified. A recording is named `golden:cuda-h200`, after a
+//! Outputs recorded on a device: compared with, recorded, verified, pruned. A recording is named `golden:cuda-h200`, after a
 //! folder of golden/ beside the specs; `parity-golden` reads and writes its files.
 
+mod prune;
 mod record;
 mod verify;
 
@@ -17,6 +18,7 @@ use parity_oracle::Expected;
 
 use crate::{error::Error, files, settings::quoted};
 
+pub use prune::{Pruned, prune};
 pub use record::{Recorded, record};
 pub use verify::{Verified, verify};
 

@@ -74,6 +74,9 @@ pub(crate) enum GoldenCommand {
     /// Hold bundles to their digests, and their entries to the specs as they are now.
     #[command(after_long_help = Exit::help())]
     Verify(VerifyArgs),
+    /// Leave out of a bundle what was recorded of cases that no spec has any more.
+    #[command(after_long_help = Exit::help())]
+    Prune(PruneArgs),
 }
 
 #[derive(Debug, Args)]
@@ -95,6 +98,15 @@ pub(crate) struct VerifyArgs {
     /// Bundles, as `parity run --against` names them [default: all of golden/].
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// The bundle, as `parity run --against` names it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
     #[command(flatten)]
     pub(crate) specs: SpecArgs,
 }

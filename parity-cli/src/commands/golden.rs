@@ -1,22 +1,26 @@
-//! `parity golden`: records what a device computes, and checks what was recorded.
+//! `parity golden`: records what a device computes, checks what was recorded, and leaves out what no spec has any more.
 
-use parity_run::golden::{self, Recorded, Verified};
+use parity_run::{
+    golden::{self, Pruned, Recorded, Verified},
+    quoted,
+};
 
 use super::run::watched;
 use crate::{
-    args::{GoldenArgs, GoldenCommand, RecordArgs, VerifyArgs},
+    args::{GoldenArgs, GoldenCommand, PruneArgs, RecordArgs, VerifyArgs},
     exit::{Exit, Failure},
     output::print,
     settings::{selection, settings},
 };
 
-/// Stale entries that are spelt out.
-const MAX_STALE: usize = 10;
+/// Entries of a kind that are spelt out.
+const MAX_SPELT: usize = 10;
 
 pub(crate) fn golden(args: GoldenArgs) -> Result<Exit, Failure> {
     match args.command {
         GoldenCommand::Record(args) => record(*args),
         GoldenCommand::Verify(args) => verify(&args),
+        GoldenCommand::Prune(args) => prune(&args),
     }
 }
 
@@ -47,8 +51,36 @@ fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     for verified in &bundles {
         print(&report(verified))?;
     }
-    let stale = bundles.iter().any(|verified| !verified.stale.is_empty());
-    Ok(if stale { Exit::Failed } else { Exit::Ok })
+    let whole = |verified: &Verified| verified.gone.is_empty() && verified.stale.is_empty();
+    Ok(if bundles.iter().all(whole) {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    })
+}
+
+fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
+    let Pruned { dir, gone, size } = golden::prune(&args.name, args.specs.spec_dir.as_deref())?;
+    let Some(size) = size else {
+        print("ok: the specs have every recorded case; nothing was left out\n")?;
+        return Ok(Exit::Ok);
+    };
+    print(&format!(
+        "{}{} cases are left out of {}, {} are left, {} outputs in full\nnext: parity golden verify {}\n",
+        some_of(&gone, ""),
+        gone.len(),
+        dir.display(),
+        size.cases,
+        size.values,
+        quoted(&args.name),
+    ))?;
+    Ok(Exit::Ok)
+}
+
+/// The first of some entries, a line each.
+fn some_of(entries: &[String], words: &str) -> String {
+    let lines = entries.iter().take(MAX_SPELT);
+    lines.map(|entry| format!("  {words}{entry}\n")).collect()
 }
 
 /// How many cases have no entry, a line; empty where all have one.
@@ -72,7 +104,11 @@ fn missing_text(bundle: &Verified, backend: &str) -> String {
 
 fn report(verified: &Verified) -> String {
     let Verified {
-        name, bundle, stale, ..
+        name,
+        bundle,
+        gone,
+        stale,
+        ..
     } = verified;
     let manifest = bundle.manifest();
     let recorded = &manifest.provenance;
@@ -88,12 +124,18 @@ fn report(verified: &Verified) -> String {
         recorded.seed,
         manifest.values,
     );
-    if stale.is_empty() {
+    if gone.is_empty() && stale.is_empty() {
         page += "  ok: every file has its digest, and every entry belongs to a case as the specs have it\n";
     }
-    for entry in stale.iter().take(MAX_STALE) {
-        page += &format!("  stale: {entry}\n");
+    if !gone.is_empty() {
+        page += &some_of(gone, "recorded, and no spec has it any more: ");
+        page += &format!(
+            "  no spec has {} of the recorded cases any more: parity golden prune {} leaves them out\n",
+            gone.len(),
+            quoted(name),
+        );
     }
+    page += &some_of(stale, "stale: ");
     let backend = &recorded.backend.backend;
     if !stale.is_empty() {
         page += &format!(

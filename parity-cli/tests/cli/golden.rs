@@ -201,20 +201,24 @@ fn what_fails_in_a_recording_is_no_reason_to_change_a_list() {
 }
 
 #[test]
-fn a_recorded_case_that_the_specs_have_dropped_is_stale() {
+fn a_recorded_case_that_the_specs_have_dropped_is_named_and_can_be_left_out() {
     let recorded = Recorded::new();
+    let before = timeless(&recorded.against(&["--ops", "exp"]).exits(0).stdout);
     recorded.specs("\"exp\"");
-    let verified = recorded.parity(&["golden", "verify"]).exits(100);
-    assert!(
-        verified
-            .stdout
-            .contains("unary/neg:f32:[8,9]:contiguous:uniform(-2,2): recorded, and no spec has it")
-    );
-    assert!(
-        verified.stdout.contains("2 entries are stale"),
-        "{}",
-        verified.stdout
-    );
+    let verified = recorded.parity(&["golden", "verify"]).exits(100).stdout;
+    for words in [
+        "no spec has it any more: unary/neg:f32:[8,9]:contiguous:uniform(-2,2)\n",
+        "  no spec has 2 of the recorded cases any more: parity golden prune soft leaves them out\n",
+    ] {
+        assert!(verified.contains(words), "{verified}");
+    }
+    let pruned = recorded.parity(&["golden", "prune", "soft"]).exits(0).stdout;
+    assert!(pruned.contains("2 cases are left out of "), "{pruned}");
+    recorded.parity(&["golden", "verify"]).exits(0);
+    let after = timeless(&recorded.against(&[]).exits(0).stdout);
+    assert_eq!(after["cases"], before["cases"], "the others answer as before");
+    let again = recorded.parity(&["golden", "prune", "soft"]).exits(0).stdout;
+    assert!(again.contains("nothing was left out"), "{again}");
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub struct Verified {
     pub name: String,
     /// Its files have the digests that it says.
     pub bundle: Bundle,
-    /// Entries that answer for no case any more, a line each.
+    /// Entries whose case no spec has any more: [`super::prune()`] leaves them out.
+    pub gone: Vec<String>,
+    /// Other entries that answer for no case any more, a line each.
     pub stale: Vec<String>,
     /// By tier, the cases of the specs that it has no entry for: it may have been recorded of some only, and a run that asks
     /// for another is told.
@@ -49,13 +51,12 @@ pub fn verify(chosen: &[String], spec_dir: Option<&Path>) -> Result<Vec<Verified
 impl Verified {
     fn of(name: String, bundle: Bundle, all: &[Case]) -> Verified {
         let seed = bundle.manifest().provenance.seed;
-        let (mut stale, mut missing) = (vec![], BTreeMap::new());
+        let (mut gone, mut stale, mut missing) = (vec![], vec![], BTreeMap::new());
         if let Err(why) = bundle.fits(seed, CANDLE_VERSION) {
             stale.push(why.to_string());
         } else {
             let ids: BTreeSet<_> = all.iter().map(|case| case.id().to_string()).collect();
-            let gone = bundle.orphans(&ids).into_iter();
-            stale.extend(gone.map(|id| format!("{id}: recorded, and no spec has it any more")));
+            gone.extend(bundle.orphans(&ids).into_iter().map(str::to_owned));
             let check = |case| {
                 let prepared = Prepared::of(case, seed);
                 let outcome = bundle.outcome(&prepared.id, &prepared.inputs, &prepared.want.tensor());
@@ -72,6 +73,7 @@ impl Verified {
         Verified {
             name,
             bundle,
+            gone,
             stale,
             missing,
             all: all.len(),
