@@ -66,6 +66,8 @@ pub struct Mutant {
     /// Other bytes, and how far they are from the kernel's first instruction; without, the kernel starts in a mode that
     /// flushes single-precision subnormals.
     pub bytes: Option<(i64, Vec<u8>)>,
+    /// Added to the places that the case's allocations have (`ROCM_SOFT_PLACE`).
+    pub place: u32,
 }
 
 /// Supervisor to worker: run this. The end of the pipe means: go home.

@@ -8,6 +8,8 @@
 //! 3. Each runs in a worker's process with the mutant in the kernel's place. It is killed by the first case whose result
 //!    fails the judge, a fault and an endless loop included; where the result is the right kernel's, bit for bit, the judge is
 //!    not asked.
+//! 4. Where fewer cases than asked for execute the instruction, and none notices, they run again with their allocations at the
+//!    other places that the software GPU knows (`ROCM_SOFT_PLACE`).
 //!
 //! Of a mutant that no case notices it is told whether its launches do something else than the right kernel's ([`Cost`]).
 //!
@@ -47,6 +49,9 @@ use sample::{Candidate, digest};
 const WAVE_LIMIT: u64 = 20_000_000;
 /// How long one case may take with a mutant, where its spec does not say.
 const CASE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Places that an allocation can have: as `ROCM_SOFT_PLACE` counts them.
+const PLACES: u32 = rocm_env::Place::COUNT;
 
 /// What is tried.
 #[derive(Clone, Debug)]
@@ -96,6 +101,14 @@ struct Witness {
     right: u64,
     /// Key of the kernel, and its digits.
     executed: Vec<((String, String), String)>,
+}
+
+/// A case that a mutant is shown.
+#[derive(Clone, Copy)]
+struct Showing<'a> {
+    witness: &'a Witness,
+    /// Added to the places that its allocations have.
+    place: u32,
 }
 
 /// What the workers of a trial share.
@@ -182,6 +195,8 @@ pub enum Fate {
         case: CaseId,
         /// Whether it is a random one: no case of the selection failed.
         random: bool,
+        /// Whether its allocations were at another place than usual.
+        elsewhere: bool,
     },
     /// Every case that was tried passed.
     Survived {
@@ -313,11 +328,13 @@ impl Lab<'_> {
             // As many of the selection as of the random ones.
             let (random, selected): (Vec<&Witness>, Vec<&Witness>) =
                 reaching.iter().partition(|witness| witness.random);
-            let shown = selected
-                .into_iter()
+            let selected =
+                (0..PLACES).flat_map(|place| selected.iter().map(move |witness| Showing { witness, place }));
+            let random = random.into_iter().map(|witness| Showing { witness, place: 0 });
+            let shown: Vec<Showing<'_>> = selected
                 .take(options.tries)
-                .chain(random.into_iter().take(options.tries))
-                .collect::<Vec<_>>();
+                .chain(random.take(options.tries))
+                .collect();
             let fate = self.fate(bench, candidate, &shown, reaching.len())?;
             let unnoticed = matches!(fate, Fate::Survived { tolerated: 0, .. });
             Some(proof.filter(|_| unnoticed).unwrap_or(fate))
@@ -332,19 +349,21 @@ impl Lab<'_> {
         &'b self,
         bench: &mut Bench<'b>,
         candidate: &Candidate,
-        shown: &[&Witness],
+        shown: &[Showing<'_>],
         reaching: usize,
     ) -> Option<Fate> {
-        let mutant = Mutant {
+        let mut mutant = Mutant {
             object: candidate.key.0.clone(),
             kernel: candidate.key.1.clone(),
             bytes: match &candidate.mutation.patch {
                 gfx_emu::Patch::Bytes { pc, bytes } => Some((*pc, bytes.clone())),
                 gfx_emu::Patch::Flush => None,
             },
+            place: 0,
         };
         let mut tolerated = 0;
-        for witness in shown {
+        for Showing { witness, place } in shown {
+            mutant.place = *place;
             let execution = bench.run(&witness.case, Some(&mutant), &self.supervision)?;
             if fingerprint(&execution.outcome) == witness.right {
                 continue;
@@ -360,17 +379,27 @@ impl Lab<'_> {
                 return Some(Fate::Killed {
                     case: witness.case.id(),
                     random: witness.random,
+                    elsewhere: *place > 0,
                 });
+            }
+            if *place > 0 {
+                continue;
             }
             let varies = candidate.proof.is_some() && self.varies(bench, witness)?;
             tolerated += usize::from(!varies);
         }
+        mutant.place = 0;
+        let cases: Vec<&Witness> = shown
+            .iter()
+            .filter(|showing| showing.place == 0)
+            .map(|showing| showing.witness)
+            .collect();
         let cost = match candidate.proof {
             Some(_) => Cost::Same,
-            None => self.cost(bench, &mutant, shown)?,
+            None => self.cost(bench, &mutant, &cases)?,
         };
         Some(Fate::Survived {
-            tried: shown.len(),
+            tried: cases.len(),
             tolerated,
             reaching,
             cost,

@@ -18,6 +18,8 @@ struct Score {
     killed: u64,
     /// Of these, what only a random case noticed; 0 in records from before random cases were tried.
     by_random: u64,
+    /// What a case of the ci tier noticed where its allocations lie elsewhere alone; `None` in records from before that was tried.
+    elsewhere: Option<u64>,
     survived: u64,
     tolerated: u64,
     equivalent: u64,
@@ -33,6 +35,7 @@ impl Score {
         Ok(Score {
             killed: number(value, "killed")?,
             by_random: value.get("by_random").and_then(Value::as_u64).unwrap_or(0),
+            elsewhere: value.get("elsewhere").and_then(Value::as_u64),
             survived: number(value, "survived")?,
             tolerated: number(value, "tolerated")?,
             equivalent: number(value, "equivalent")?,
@@ -93,7 +96,8 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         edit. One instruction of a kernel's machine code becomes another legal one, and the cases of the ci tier that execute it run \
         until one fails (`parity selftest --kernels`). What none of them notices is shown random cases as well, as `parity fuzz` draws \
         them from the table of ops, not from the specs.\n\n\
-        - *noticed*: a case of the ci tier fails.\n\
+        - *noticed*: a case of the ci tier fails. *Elsewhere* are those of them that none notices where its allocations usually lie, and one \
+        does where the low half of their addresses overflows at another of seven places (`ROCM_SOFT_PLACE`).\n\
         - *holes*: none of the ci tier does, and a random case fails. Each is listed below with its case.\n\
         - *equivalent*: it is proven that no launch shows the fault (`gfx_emu::Prover`), and it is not tried. A proof may assume sizes \
         below 2^31, and its reason says so then: these are the numbers before a kernel's first pointer, or after it where it begins with \
@@ -107,8 +111,8 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         random cases are, and a trial of earlier days had none. *Of all* is the share of noticed among noticed, holes and survived, \
         as if every survivor were a fault; *with the gate* \
         counts the dearer ones as noticed.\n\n\
-        | card | seed | cases | random | faults drawn | equivalent | noticed | holes | survived | within limits | counters | dearer | of known faults | of all | with the gate | more where no case comes |\n\
-        |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        | card | seed | cases | random | faults drawn | equivalent | noticed | elsewhere | holes | survived | within limits | counters | dearer | of known faults | of all | with the gate | more where no case comes |\n\
+        |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for trial in trials {
         let score = Score::of(member(trial, "score")?)?;
@@ -120,7 +124,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         // Writing to a `String` does not fail.
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             card(trial)?,
             number(trial, "seed")?,
             number(trial, "witnesses")?,
@@ -128,6 +132,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
             number(trial, "drawn")?,
             score.equivalent,
             score.noticed(),
+            count(score.elsewhere),
             score.by_random,
             score.survived,
             score.tolerated,
@@ -325,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_page_adds_dtypes_up_and_says_what_was_noticed() {
-        let score = |killed, survived| json!({"killed": killed, "by_random": killed / 4, "survived": survived, "tolerated": 1, "equivalent": 2, "counted": 2, "dearer": 1});
+        let score = |killed, survived| json!({"killed": killed, "elsewhere": killed / 9, "by_random": killed / 4, "survived": survived, "tolerated": 1, "equivalent": 2, "counted": 2, "dearer": 1});
         let trial = json!({
             "backend": "rocm:gfx1100", "seed": 7, "witnesses": 30, "random": 100, "drawn": 14, "unreached": 5, "score": score(9, 3),
             "kinds": [{"kind": "compare", "score": score(9, 3)}, {"kind": "shift", "score": score(0, 0)}],
@@ -340,7 +345,7 @@ mod tests {
         let page = kernel_mutants(&[trial]).unwrap().text;
         assert!(
             page.contains(
-                "| gfx1100 | 7 | 30 | 100 | 14 | 2 | 7 | 2 | 3 | 1 | 2 | 1 | 77.8 | 58.3 | 66.7 | 5 |"
+                "| gfx1100 | 7 | 30 | 100 | 14 | 2 | 7 | 1 | 2 | 3 | 1 | 2 | 1 | 77.8 | 58.3 | 66.7 | 5 |"
             ),
             "{page}"
         );

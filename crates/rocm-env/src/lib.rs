@@ -25,7 +25,7 @@ pub use seam::{HIP_SEAM, HSA_SEAM, NotFound, SeamLibrary};
 pub use table::*;
 pub use values::{
     Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, Jit,
-    KernelCache, Libraries, Log, Mnemonic, Program, Seconds, Switch, Targets, Value, clock,
+    KernelCache, Libraries, Log, Mnemonic, Place, Program, Seconds, Switch, Targets, Value, clock,
 };
 
 /// What a variable is, for readers.

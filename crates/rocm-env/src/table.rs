@@ -5,7 +5,7 @@ use std::{env, ffi::OsString};
 use crate::values::Value;
 use crate::{
     About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, Instructions,
-    Jit, KernelCache, Libraries, Log, Mnemonic, Program, Seconds, Switch, Targets, Variable,
+    Jit, KernelCache, Libraries, Log, Mnemonic, Place, Program, Seconds, Switch, Targets, Variable,
 };
 
 macro_rules! variables {
@@ -56,6 +56,8 @@ variables! {
         "Several software devices, each with its memory.";
     SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft, soft-runtime", false,
         "The memory that each software device has.";
+    SOFT_PLACE: Place = "ROCM_SOFT_PLACE", "0", "rocm-soft", false,
+        "Where in an allocation of the software device the low half of its addresses overflows: each allocation has another of seven places, and the number says with which it begins. Code that loses a carry shows at some places alone.";
     SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, soft-runtime, parity-exec", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     JIT: Jit = "ROCM_JIT", "auto", "rocm-soft, soft-runtime", false,

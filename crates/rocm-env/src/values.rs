@@ -233,6 +233,26 @@ impl Value for Instructions {
     }
 }
 
+/// Which of some places allocations have: the first where none is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(pub u32);
+
+impl Place {
+    /// How many there are.
+    pub const COUNT: u32 = 7;
+}
+
+impl Value for Place {
+    fn form() -> String {
+        format!("a whole number from 0 to {}", Place::COUNT - 1)
+    }
+
+    fn parse(text: &OsStr) -> Option<Place> {
+        let place: u32 = text.to_str()?.trim().parse().ok()?;
+        (place < Place::COUNT).then_some(Place(place))
+    }
+}
+
 /// What an instruction is called. Which there are is known to who executes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mnemonic(pub Option<String>);
@@ -405,12 +425,17 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_above_zero() {
+    fn limits_are_above_zero_and_places_are_those_that_there_are() {
         let count = |text: &str| Instructions::parse(text.as_ref()).map(|count| count.0);
         assert_eq!(count(" 5000 "), Some(5000));
         for refused in ["0", "-1", "1e6", "many"] {
             assert_eq!(count(refused), None, "{refused}");
         }
+        let place = |text: &str| Place::parse(text.as_ref()).map(|place| place.0);
+        assert_eq!(
+            (place("0"), place(" 6 "), place("7"), place("-1")),
+            (Some(0), Some(6), None, None)
+        );
         let seconds = |text: &str| Seconds::parse(text.as_ref()).and_then(|time| time.0);
         assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
         for refused in ["0", "-1", "nan", "inf", "1e300", "1s"] {

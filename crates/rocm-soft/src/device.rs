@@ -77,6 +77,11 @@ pub(crate) struct LaunchShape {
     pub(crate) dynamic_lds: u32,
 }
 
+const _: () = assert!(
+    gfx_emu::Memory::PLACES == rocm_env::Place::COUNT,
+    "ROCM_SOFT_PLACE takes the number of each place"
+);
+
 /// One software device.
 #[derive(Debug)]
 pub(crate) struct Device {
@@ -87,6 +92,8 @@ pub(crate) struct Device {
     clock: AtomicU64,
     sanitize: bool,
     compiling: Compiling,
+    /// What is added to the place that an allocation would have.
+    place: u32,
     /// Whether a fault ends the device.
     loses: bool,
     /// Set at a fault of a device that one ends, and never again cleared.
@@ -108,7 +115,7 @@ impl Device {
         model: &'static Model,
         id: usize,
         count: usize,
-        capacity: u64,
+        (capacity, place): (u64, u32),
         (sanitize, compiling): (bool, Compiling),
         loses: bool,
     ) -> Device {
@@ -116,10 +123,11 @@ impl Device {
         if sanitize {
             memory.track_writes();
         }
-        // Who asks what tests reach or notice wants carries in addresses, also in those of short tensors.
-        if trial::is_on() {
+        // Who watches launches, or asks what tests reach or notice, wants carries in addresses, also in those of short tensors.
+        if sanitize || trial::is_on() {
             memory.cross_early();
         }
+        memory.cross_next(place);
         let tables = Tables {
             streams: Table::on(HandleKind::Stream, id),
             events: Table::on(HandleKind::Event, id),
@@ -134,6 +142,7 @@ impl Device {
             clock: AtomicU64::new(0),
             sanitize,
             compiling,
+            place,
             loses,
             lost: AtomicBool::new(false),
             memory: Mutex::new(Arc::new(memory)),
@@ -196,7 +205,7 @@ impl Device {
         let mut memory = lock(&self.memory);
         let memory = Arc::make_mut(&mut memory);
         if let Some(turn) = trial::turn() {
-            memory.cross_next(turn);
+            memory.cross_next(turn.wrapping_add(self.place));
         }
         memory
             .alloc(bytes as u64)

@@ -39,9 +39,10 @@ pub(crate) fn all() -> Result<&'static [Device]> {
         if let Some(folder) = rocm_env::COVERAGE.get()?.path() {
             trial::fill(folder);
         }
+        let place = rocm_env::SOFT_PLACE.get()?.0;
         let devices = cards.iter().enumerate();
         Ok(devices
-            .map(|(id, card)| Device::new(Model::of(*card), id, cards.len(), capacity, watch, loses))
+            .map(|(id, card)| Device::new(Model::of(*card), id, cards.len(), (capacity, place), watch, loses))
             .collect())
     });
     DEVICES.as_deref().map_err(|why| {

@@ -180,6 +180,27 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
 }
 
 #[test]
+fn a_lost_carry_is_noticed_at_another_place_of_the_allocations() {
+    let views = r#"
+family = "where"
+[[group]]
+ops = "where_cond"
+shapes = [[3, 4, 5, 9, 16]]
+layouts = "cropped"
+dtypes = "f16"
+index_dtypes = "u32"
+values = "any"
+tier = "ci"
+"#;
+    let specs = Specs::new(&[("where.toml", views)]);
+    let draw = ["--samples", "150", "--seed", "1", "--min", "1", "--format", "json"];
+    let trial: Value = serde_json::from_str(&broken(&specs, &draw).exits(0).stdout).unwrap();
+    let score = &trial["score"];
+    let count = |what: &str| score[what].as_u64().unwrap();
+    assert!((1..count("killed")).contains(&count("elsewhere")), "{score}");
+}
+
+#[test]
 fn what_went_unnoticed_is_tried_again_with_random_cases() {
     let specs = specs();
     let dir = tempfile::tempdir().unwrap();
@@ -216,7 +237,7 @@ fn nothing_broken_is_no_pass() {
     let run = broken(&specs, &["--samples", "0", "--min", "1"]).exits(100);
     assert!(
         run.stdout
-            .contains("0 killed (0 by random cases alone), 0 survived (0 change a result"),
+            .contains("0 killed (0 where allocations lie elsewhere alone, 0 by random cases alone), 0 survived (0 change a result"),
         "{}",
         run.stdout
     );

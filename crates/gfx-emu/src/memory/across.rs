@@ -54,6 +54,9 @@ impl Multiples {
 }
 
 impl Memory {
+    /// How many places the multiple of 4 GiB can have in an allocation.
+    pub const PLACES: u32 = PLACES.len() as u32;
+
     /// Where `len` bytes with a multiple of 4 GiB in their middle begin, with nothing within 2 GiB of it that lives or is remembered;
     /// `None` where they are too long or the places nearby are taken.
     pub(super) fn across(&mut self, len: u64) -> Option<u64> {

@@ -23,6 +23,8 @@ pub struct CandleRunner {
     pub(super) info: BackendInfo,
     /// What computed the last result.
     served_by: Vec<String>,
+    /// [`Mutant::place`] of the planted one.
+    place: u32,
 }
 
 impl Runner for CandleRunner {
@@ -33,7 +35,7 @@ impl Runner for CandleRunner {
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         rocm::reset_fallbacks();
         self.served_by.clear();
-        trial::cross_from(turn(case));
+        trial::cross_from(turn(case).wrapping_add(self.place));
         self.compute(case, seed).unwrap_or_else(|why| match why {
             NoResult::Refused(error) => Outcome::Refused {
                 refusal: classify(&error),
@@ -93,6 +95,7 @@ impl Runner for CandleRunner {
                 mutant.kernel
             ));
         }
+        self.place = mutant.map_or(0, |mutant| mutant.place);
         trial::plant(mutant.map(|mutant| trial::Mutant {
             object: mutant.object.clone(),
             kernel: mutant.kernel.clone(),
@@ -142,6 +145,7 @@ impl CandleRunner {
             device,
             info,
             served_by: vec![],
+            place: 0,
         }
     }
 

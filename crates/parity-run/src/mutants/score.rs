@@ -13,6 +13,8 @@ pub struct Score {
     pub killed: usize,
     /// Of these, the ones that only a random case notices: holes in the selection.
     pub by_random: usize,
+    /// Of those killed, the ones that a case of the selection notices at another place of its allocations alone.
+    pub elsewhere: usize,
     /// All cases that were tried passed.
     pub survived: usize,
     /// Of these, the ones that change a result, by no more than its limit allows. The others change no bit of any.
@@ -30,9 +32,12 @@ pub struct Score {
 impl Score {
     fn add(&mut self, fate: &Fate) {
         match fate {
-            Fate::Killed { random, .. } => {
+            Fate::Killed {
+                random, elsewhere, ..
+            } => {
                 self.killed += 1;
                 self.by_random += usize::from(*random);
+                self.elsewhere += usize::from(*elsewhere);
             }
             Fate::Survived { tolerated, cost, .. } => {
                 self.survived += 1;
@@ -225,7 +230,7 @@ impl Trial {
             score.add(&fate);
         }
         match fate {
-            Fate::Killed { case, random } => {
+            Fate::Killed { case, random, .. } => {
                 *self.killers.entry(case.clone()).or_default() += 1;
                 if random {
                     let mutant = Listed::of(candidate);

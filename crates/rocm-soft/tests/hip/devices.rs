@@ -20,10 +20,17 @@ const DEFAULT: u32 = hip::hipMemcpyKind_hipMemcpyDefault;
 /// Runs one of the ignored tests below with a list of devices.
 #[track_caller]
 fn child(devices: &str, test: &str) {
+    child_at("0", devices, test);
+}
+
+/// The same with a `ROCM_SOFT_PLACE`.
+#[track_caller]
+fn child_at(place: &str, devices: &str, test: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     let output = child
         .args(["--exact", &format!("devices::{test}"), "--ignored", "--nocapture"])
         .env("ROCM_SOFT_DEVICES", devices)
+        .env("ROCM_SOFT_PLACE", place)
         .output()
         .unwrap();
     let text =
@@ -52,6 +59,42 @@ fn a_list_with_an_unknown_card_gives_no_device() {
 #[test]
 fn times_do_not_depend_on_the_host() {
     child("gfx1100", "child_that_measures");
+}
+
+#[test]
+fn the_place_says_where_the_first_allocation_crosses_a_multiple_of_4_gib() {
+    child_at("0", "gfx1100", "child_that_crosses_in_the_middle");
+    child_at("1", "gfx1100", "child_that_crosses_at_once");
+}
+
+#[test]
+fn a_place_that_there_is_none_of_gives_no_device() {
+    child_at("7", "gfx1100", "child_without_such_a_place");
+}
+
+#[test]
+#[ignore = "a child of the test above"]
+fn child_without_such_a_place() {
+    assert_eq!(call!(hipSetDevice(0)), hip::hipError_t_hipErrorNoDevice);
+    let why = rocm_soft::take_fault().unwrap();
+    assert!(why.contains("ROCM_SOFT_PLACE=7 is not a whole number from 0 to 6"), "{why}");
+}
+
+/// Bytes of a fresh allocation of 64 KiB below the multiple of 4 GiB in it.
+fn below() -> u32 {
+    (malloc(65_536).addr() as u32).wrapping_neg()
+}
+
+#[test]
+#[ignore = "a child of the test above"]
+fn child_that_crosses_in_the_middle() {
+    assert_eq!([below(), below(), below()], [32_768, 256, 65_280]);
+}
+
+#[test]
+#[ignore = "a child of the test above"]
+fn child_that_crosses_at_once() {
+    assert_eq!([below(), below()], [256, 65_280]);
 }
 
 fn set_device(id: c_int) {

@@ -168,8 +168,9 @@ fn text(trial: &Trial, min: f64) -> String {
     let score = &trial.score;
     let _ = writeln!(
         page,
-        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit; {} others change counters alone, {} of them by more than the gate of costs allows), {} equivalent, {} not run: score {:.2} %, {min} % needed; {:.2} % with those that the gate of costs refuses; {:.2} % of what any case notices",
+        "{} killed ({} where allocations lie elsewhere alone, {} by random cases alone), {} survived ({} change a result, within its limit; {} others change counters alone, {} of them by more than the gate of costs allows), {} equivalent, {} not run: score {:.2} %, {min} % needed; {:.2} % with those that the gate of costs refuses; {:.2} % of what any case notices",
         score.killed,
+        score.elsewhere,
         score.by_random,
         score.survived,
         score.tolerated,
@@ -187,6 +188,7 @@ fn text(trial: &Trial, min: f64) -> String {
 fn counts(score: &Score) -> Value {
     json!({
         "killed": score.killed,
+        "elsewhere": score.elsewhere,
         "by_random": score.by_random,
         "survived": score.survived,
         "tolerated": score.tolerated,
