@@ -193,7 +193,16 @@ values = "any"
 tier = "ci"
 "#;
     let specs = Specs::new(&[("where.toml", views)]);
-    let draw = ["--samples", "150", "--seed", "1", "--min", "1", "--format", "json"];
+    let draw = [
+        "--samples",
+        "150",
+        "--seed",
+        "1",
+        "--min",
+        "1",
+        "--format",
+        "json",
+    ];
     let trial: Value = serde_json::from_str(&broken(&specs, &draw).exits(0).stdout).unwrap();
     let score = &trial["score"];
     let count = |what: &str| score[what].as_u64().unwrap();
