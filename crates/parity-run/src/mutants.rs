@@ -382,7 +382,8 @@ impl Lab<'_> {
                     elsewhere: *place > 0,
                 });
             }
-            if *place > 0 {
+            // A result within its limit is counted once a case, and refutes a proof wherever it is.
+            if *place > 0 && candidate.proof.is_none() {
                 continue;
             }
             let varies = candidate.proof.is_some() && self.varies(bench, witness)?;

@@ -19,7 +19,7 @@ pub(crate) struct SelftestArgs {
     /// How many kernels to break, drawn by the seed [default: all that there are].
     #[arg(long, value_name = "N", requires = "kernels")]
     pub(crate) samples: Option<usize>,
-    /// Cases to run at most on a broken kernel before it counts as unnoticed.
+    /// Runs of a broken kernel at most before it counts as unnoticed: each case once, then with its allocations at other places.
     #[arg(long, value_name = "N", default_value_t = 200, requires = "kernels")]
     pub(crate) tries: usize,
     /// Random cases to run on a broken kernel that no selected case notices: this many are drawn by the seed, as for
