@@ -288,15 +288,15 @@ fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     for reason in reasons {
         write!(
             page,
-            "<details class=\"case\"><summary><b class=\"verdict known\">{} on {}</b> {}</summary>\n<ul>",
+            "<details class=\"case\"><summary><b class=\"verdict known\">{} on {}</b> {}</summary>\n<pre>",
             count_text(reason.cases.len()),
             escape(reason.backend),
             escape(reason.text)
         )?;
         for case in reason.cases {
-            write!(page, "<li><code>{}</code></li>", escape(&case.id))?;
+            writeln!(page, "{}", escape(&case.id))?;
         }
-        page.push_str("</ul></details>\n");
+        page.push_str("</pre></details>\n");
     }
     page.push_str("</section>\n");
     Ok(())

@@ -97,7 +97,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         until one fails (`parity selftest --kernels`). What none of them notices is shown random cases as well, as `parity fuzz` draws \
         them from the table of ops, not from the specs.\n\n\
         - *noticed*: a case of the ci tier fails. *Elsewhere* are those of them that none notices where its allocations usually lie, and one \
-        does where the low half of their addresses overflows at another of seven places (`ROCM_SOFT_PLACE`).\n\
+        does where the low half of their addresses overflows at another of seven places ([`ROCM_SOFT_PLACE`](../docs/environment.md)).\n\
         - *holes*: none of the ci tier does, and a random case fails. Each is listed below with its case.\n\
         - *equivalent*: it is proven that no launch shows the fault (`gfx_emu::Prover`), and it is not tried. A proof may assume sizes \
         below 2^31, and its reason says so then: these are the numbers before a kernel's first pointer, or after it where it begins with \
