@@ -178,7 +178,8 @@ fn holes(page: &mut String, trials: &[Value]) -> Result<(), String> {
     }
     if !rows.is_empty() {
         page.push_str(
-            "\n## Holes\n\nFaults that only a random case notices: `parity run --case` repeats it.\n\n\
+            "\n## Holes\n\nFaults that only a random case notices: `parity run --case` repeats it. Cases for them are added after a draw, so the same draw finds \
+             fewer the next time, and the share above is of the specs before.\n\n\
              | card | kernel | place | instruction | becomes | case |\n|---|---|--:|---|---|---|\n",
         );
         page.push_str(&rows);
