@@ -75,9 +75,6 @@ PARITY_ALL_DTYPES(VALUES)
 #define TURNED(T) \
     extern "C" PARITY_CROWDED(256, 256, 4) void where_turned_u8_##T( \
         const size_t *__restrict__ info, const u8 *cond, const T *t, const T *f, T *out) { \
-        constexpr unsigned N = PackLen<T>::value; \
-        map_turned<N>(info, cond, t, f, out, [](Pack<u8, N> chosen, Pack<T, N> x, Pack<T, N> y) { \
-            return pack_with<T>([](u8 chosen, T x, T y) { return chosen != 0 ? x : y; }, chosen, x, y); \
-        }); \
+        select_turned<PackLen<T>::value>(info, cond, t, f, out); \
     }
 TURNED(bf16) TURNED(f16) TURNED(f32)

@@ -134,11 +134,27 @@ template <unsigned N, typename T> struct Operand {
         }
         return pack;
     }
-    // The same of any operand.
-    PARITY_MEMBER Pack<T, N> pack(const Tiles &tiles, u32 row, u32 col) const {
+    // A pack in two steps: what is read before the tiles are there, which of an operand that is turned is nothing, and that as a pack.
+    PARITY_MEMBER void read_early(const Tiles &tiles, u32 row, u32 col, pack_bits_t<T, N> &bits) const {
+        if (!is_turned) {
+            const T *it = at(tiles, row, col);
+            bits = is_single ? bits_of_one<N>(it) : bits_of_pack(load_aligned_pack<N>(it));
+        }
+    }
+    PARITY_MEMBER Pack<T, N> pack_of_early(pack_bits_t<T, N> bits, u32 row, u32 col) const {
         if (is_turned) {
             return gathered(row, col);
         }
+        const auto pack = __builtin_bit_cast(Pack<T, N>, bits);
+        return is_single ? pack_of<N>(pack.at[0]) : pack;
+    }
+    // The same of any operand.
+    PARITY_MEMBER Pack<T, N> pack(const Tiles &tiles, u32 row, u32 col) const {
+        return is_turned ? gathered(row, col) : plain_pack(tiles, row, col);
+    }
+
+  private:
+    PARITY_MEMBER Pack<T, N> plain_pack(const Tiles &tiles, u32 row, u32 col) const {
         const T *it = at(tiles, row, col);
         return is_single ? pack_of<N>(*it) : load_aligned_pack<N>(it);
     }
@@ -198,21 +214,58 @@ PARITY_FN void map_turned(const size_t *info, const T *lhs, const T *rhs, U *out
     each_tile<N>(tiles, out, fill, [&](u32 row, u32 col) { return f(x.pack(tiles, row, col), y.pack(tiles, row, col)); });
 }
 
-// out = f(inp, lhs, rhs) of packs; one is turned, or more are.
-template <unsigned N, typename S, typename T, typename U, typename F>
-PARITY_FN void map_turned(const size_t *info, const S *inp, const T *lhs, const T *rhs, U *out, F f) {
+// out = cond ? t : f in packs; one is turned, or more are. What is read where it lies, of `cond` and of one of the other two, is asked for
+// before anybody waits for the tiles.
+template <unsigned N, typename Cond, typename T>
+PARITY_FN void select_turned(const size_t *info, const Cond *cond, const T *t, const T *f, T *out) {
+    constexpr u32 ROWS_A_TURN = TURNERS / LINE;
     Tiles tiles(info);
     u32 used = 0;
-    const Operand<N, S> s(tiles, 0, inp, used);
-    const Operand<N, T> x(tiles, 1, lhs, used), y(tiles, 2, rhs, used);
-    const auto fill = [&] {
+    const Operand<N, Cond> s(tiles, 0, cond, used);
+    const Operand<N, T> x(tiles, 1, t, used), y(tiles, 2, f, used);
+    const bool is_rest_x = x.is_turned;
+    const Operand<N, T> &early = is_rest_x ? y : x, &rest = is_rest_x ? x : y;
+    const u32 first = thread_index() / LINE, col = thread_index() % LINE * N;
+    for (u32 tile = u32(group_index()); tile < tiles.count(); tile += u32(group_count())) {
+        tiles.go_to(tile, LINE * N);
         s.fill_if_turned(tiles);
         x.fill_if_turned(tiles);
         y.fill_if_turned(tiles);
-    };
-    each_tile<N>(tiles, out, fill, [&](u32 row, u32 col) {
-        return f(s.pack(tiles, row, col), x.pack(tiles, row, col), y.pack(tiles, row, col));
-    });
+        pack_bits_t<Cond, N> chosen[EACH] = {};
+        pack_bits_t<T, N> some[EACH] = {};
+        if (tiles.has_col(col)) {
+#pragma unroll
+            for (u32 turn = 0; turn < EACH; ++turn) {
+                const u32 row = first + turn * ROWS_A_TURN;
+                if (tiles.has_row(row)) {
+                    s.read_early(tiles, row, col, chosen[turn]);
+                    early.read_early(tiles, row, col, some[turn]);
+                }
+            }
+        }
+        end_copies();
+        barrier();
+        const auto strides = tiles.result();
+        T *to = out + size_t(tiles.batch) * strides[0] + size_t(tiles.row + first) * strides[1] + tiles.col + col;
+        const size_t step = strides[1] * ROWS_A_TURN;
+        if (tiles.has_col(col)) {
+#pragma unroll 1
+            for (u32 row = first; row < TILE_ROWS && tiles.has_row(row); row += ROWS_A_TURN, to += step) {
+                const Pack<Cond, N> choice = s.pack_of_early(chosen[0], row, col);
+                const Pack<T, N> one = early.pack_of_early(some[0], row, col), other = rest.pack(tiles, row, col);
+                store_pack<N>(to, pack_with<T>([&](Cond choice, T one, T other) {
+                    return (choice != 0) == is_rest_x ? other : one;
+                }, choice, one, other));
+                // The next one's; no register is chosen by a number.
+#pragma unroll
+                for (u32 turn = 0; turn + 1 < EACH; ++turn) {
+                    chosen[turn] = chosen[turn + 1];
+                    some[turn] = some[turn + 1];
+                }
+            }
+        }
+        barrier(); // so that the next tile does not overwrite what a slow thread still reads
+    }
 }
 
 } // namespace parity
